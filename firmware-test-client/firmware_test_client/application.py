@@ -199,6 +199,7 @@ class Application:
     def _on_state(self, state: DeviceState) -> None:
         """HandleStateChangedEvent."""
         self._pending_listening_start = False
+        self._screen.follow(state)
         if state in (DeviceState.IDLE, DeviceState.STARTING):
             self.microphone.stop()
         elif state is DeviceState.LISTENING:
@@ -290,6 +291,7 @@ class Application:
         """OnAudioChannelClosed."""
         self._outbox.close()
         self.tracker.cut()
+        self._screen.clear()
         self.main.schedule(self.to_idle)
 
     def to_idle(self) -> None:
@@ -333,7 +335,7 @@ class Application:
 
     def _sentence(self, text: str, now: float) -> None:
         self.tracker.sentence(text, now)
-        self._records.screen.append(text)
+        self._screen.write(text)
         self._records.changed()
 
     def _tts_stop(self, now: float) -> None:

@@ -157,7 +157,7 @@ class Boot:
         self._screen.notice("OTA Upgrade", "System is upgrading...", "download", "upgrade")
         await self._pause(3)
         self._machine.to(DeviceState.UPGRADING)
-        self._screen.line(f"New version {version or '(Manual upgrade)'}")
+        self._screen.write(f"New version {version or '(Manual upgrade)'}")
         await self._pause(1)
         upgrade = Upgrade(url, version)
         self._records.upgrades.append(upgrade)
@@ -169,7 +169,7 @@ class Boot:
             nonlocal shown, shown_bytes
             if clock() - shown >= 1 or upgrade.received == upgrade.size:
                 speed = (upgrade.received - shown_bytes) // 1024
-                self._screen.line(f"{upgrade.progress}% {speed}KB/s")
+                self._screen.write(f"{upgrade.progress}% {speed}KB/s")
                 shown, shown_bytes = clock(), upgrade.received
             self._records.changed()
 
@@ -183,7 +183,7 @@ class Boot:
             return False
         config.flash.install(app)
         upgrade.app = app
-        self._screen.line("Upgrade successful, rebooting...")
+        self._screen.write("Upgrade successful, rebooting...")
         self._records.changed()
         await self._pause(1)
         return True

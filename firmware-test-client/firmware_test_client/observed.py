@@ -19,7 +19,14 @@ from firmware_test_client.microphone import Spoken
 from firmware_test_client.ota import Activation, OtaAnswer, running_app, system_info
 from firmware_test_client.pcm import Pcm
 from firmware_test_client.playout import Heard
-from firmware_test_client.records import CloseInfo, Counters, Direction, Frame, Records
+from firmware_test_client.records import (
+    CloseInfo,
+    Counters,
+    Direction,
+    Frame,
+    Notice,
+    Records,
+)
 from firmware_test_client.replies import Reply, Sentence
 from firmware_test_client.state import DeviceState
 from firmware_test_client.timeline import loudspeaker_side, write_conversation
@@ -351,6 +358,11 @@ class ObservedDevice:
     def alerts(self) -> list[dict[str, object]]:
         """Every alert with its three fields."""
         return self.records.alerts
+
+    @property
+    def notices(self) -> list[Notice]:
+        """Every alert, also of the device's own, and for how long it stood on the screen."""
+        return self.records.notices
 
     @property
     def violations(self) -> list[str]:

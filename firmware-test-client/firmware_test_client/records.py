@@ -69,6 +69,21 @@ class CloseInfo:
 
 
 @dataclass(slots=True)
+class Notice:
+    """An alert's message on the screen."""
+
+    status: str
+    message: str
+    emotion: str
+    time: float  # when it was shown
+    cleared: float | None = None  # when other words, or none, took its place; None: it stands
+
+    def stood(self, now: float) -> float:
+        """For how many seconds it has stood."""
+        return (now if self.cleared is None else self.cleared) - self.time
+
+
+@dataclass(slots=True)
 class _Waiter:
     predicate: Callable[[], object]
     future: asyncio.Future[Any]
@@ -87,6 +102,7 @@ class Records:
     alerts: list[dict[str, Any]] = field(default_factory=list)
     customs: list[dict[str, Any]] = field(default_factory=list)
     screen: list[str] = field(default_factory=list)  # a line for each change of what is shown
+    notices: list[Notice] = field(default_factory=list)  # alerts, and how long each one stood
     sounds: list[str] = field(default_factory=list)  # the device's own, and digits read aloud
     boots: list[str] = field(default_factory=list)  # of each start, the version that started
     activations: list[Activation] = field(default_factory=list)  # each time it was asked for

@@ -1,13 +1,18 @@
 """Messages that are only shown: text, faces, alerts. They do not change the state.
 
-Follows the callback OnIncomingJson of Application::InitializeProtocol in main/application.cc.
+Follows the callback OnIncomingJson of Application::InitializeProtocol in main/application.cc. An
+alert is shown by the task that reads the socket, at once. What clears the screen is done by the
+main task somewhat later: the states Idle and Connecting (HandleStateChangedEvent) and a closed
+channel (OnAudioChannelClosed). So an alert in the same instant as either is gone at once.
 """
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any, Final
 
-from firmware_test_client.records import Records
+from firmware_test_client.records import Notice, Records
+from firmware_test_client.state import DeviceState
 from firmware_test_client.tracker import ReplyTracker
 
 _EMOTION_NAMES: Final = (
@@ -17,12 +22,40 @@ _EMOTION_NAMES: Final = (
 EMOTIONS: Final = frozenset(_EMOTION_NAMES.split())
 
 
+_CLEARING: Final = frozenset({DeviceState.STARTING, DeviceState.IDLE, DeviceState.CONNECTING})
+_MAIN_TASK_DELAY: Final = 0.03  # seconds until the main task has handled an event
+
+
 class Screen:
     """Handles the messages that are only shown."""
 
     def __init__(self, records: Records, tracker: ReplyTracker) -> None:
         self._records = records
         self._tracker = tracker
+        self._loop = asyncio.get_running_loop()
+
+    def follow(self, state: DeviceState) -> None:
+        """The state has changed."""
+        if state in _CLEARING:
+            self.clear()
+
+    def clear(self) -> None:
+        """Show no words any more, as soon as the main task gets to it."""
+        self._loop.call_later(_MAIN_TASK_DELAY, self._end_notice)
+
+    def _end_notice(self) -> None:
+        if self._records.notices and self._records.notices[-1].cleared is None:
+            self._records.notices[-1].cleared = self._loop.time()
+            self._records.changed()
+
+    def write(self, text: str) -> None:
+        """Show words, in the place of others (SetChatMessage)."""
+        self._end_notice()
+        self._records.screen.append(text)
+
+    def _show_notice(self, status: str, message: str, emotion: str) -> None:
+        self.write(f"alert: {status}: {message} ({emotion})")
+        self._records.notices.append(Notice(status, message, emotion, self._loop.time()))
 
     def show(self, kind: str, body: dict[str, Any]) -> bool:
         """Show a message; False if it is of another kind."""
@@ -38,19 +71,15 @@ class Screen:
             return False
         return True
 
-    def line(self, text: str) -> None:
-        """Show a text of the device's own (SetChatMessage)."""
-        self._records.screen.append(text)
-
     def notice(self, status: str, message: str, emotion: str, sound: str) -> None:
         """An alert of the device's own, with its sound (Application::Alert)."""
-        self._records.screen.append(f"alert: {status}: {message} ({emotion})")
+        self._show_notice(status, message, emotion)
         self._records.sounds.append(sound)
 
     def _stt(self, body: dict[str, Any]) -> None:
         if isinstance(body.get("text"), str):
             self._tracker.stt(body["text"])
-            self._records.screen.append(f"you: {body['text']}")
+            self.write(f"you: {body['text']}")
         else:
             self._records.violations.append("stt without text")
 
@@ -66,6 +95,6 @@ class Screen:
         """The firmware ignores an alert without all three fields."""
         if all(isinstance(body.get(key), str) for key in ("status", "message", "emotion")):
             self._records.alerts.append(body)
-            self._records.screen.append("alert: {status}: {message} ({emotion})".format(**body))
+            self._show_notice(body["status"], body["message"], body["emotion"])
         else:
             self._records.violations.append("alert without status, message and emotion")

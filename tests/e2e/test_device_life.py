@@ -197,6 +197,7 @@ async def is_blocked(house: House, config: DeviceConfig) -> None:
         await house.command("devices", "block", "kitchen", "--reason", "lost in Rome")
         await device.wait_for_close()
         assert any("lost in Rome" in line for line in device.screen)
+        assert device.notices[-1].stood(device.now) > 1  # the close clears the screen
     device = SimulatedDevice(config)
     starting = asyncio.create_task(device.start())
     shown = await device.wait_for_activation()

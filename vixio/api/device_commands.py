@@ -60,7 +60,7 @@ def serve_device_commands(
 async def show_alert(session: Session, arguments: JsonObject) -> Any:  # noqa: ANN401 - JSON
     """Show a notice. Raises ConnectionClosed."""
     title, text, emotion = (arguments[name] for name in ("title", "text", "emotion"))
-    await session.connection.send_alert(title, text, emotion)
+    await session.endings.show((title, text, emotion))
 
 
 async def change_face(session: Session, arguments: JsonObject) -> Any:  # noqa: ANN401 - JSON

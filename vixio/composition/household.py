@@ -48,7 +48,6 @@ class Household:
         self._recorder: TurnRecorder | None = None
         if settings.data.kept and (days := settings.conversations.keep_days):
             self._recorder = TurnRecorder(self.registry.link, counters, days)
-        self._farewells: Farewells | None = None
         self.updates: ProfileUpdates | None = None
         """None until sessions are followed."""
 
@@ -60,8 +59,7 @@ class Household:
         ``prepare`` loads the providers of a profile.
         """
         updates = self.updates = ProfileUpdates(self.profiles, host.sessions, prepare)
-        farewells = self._farewells = Farewells(host.sessions)
-        self.registry.on_unwelcome = farewells
+        self.registry.on_unwelcome = Farewells(host.sessions)
         self.registry.on_changed = updates.look_again
         self.registry.on_audit = self.feed.changed
         self.registry.on_waiting = lambda device: self.feed.tell(device.id, waiting(device))
@@ -83,9 +81,8 @@ class Household:
 
     async def settle(self) -> None:
         """End what is done to sessions, before these end. Idempotent."""
-        if self.updates is not None and self._farewells is not None:
+        if self.updates is not None:
             await self.updates.close()
-            await self._farewells.close()
 
     async def close(self) -> None:
         """Write what is not written, and close the database. Idempotent."""

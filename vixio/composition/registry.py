@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from vixio.core.errors import ConfigError, ConnectionClosed
-from vixio.core.log_fields import shared_context
+from vixio.core.errors import ConfigError
 from vixio.core.messages import message
 from vixio.core.metrics import Counters
 from vixio.core.session.directory import SessionDirectory
-from vixio.core.session.session import Session
 from vixio.database.create import check_database, make_database
 from vixio.database.database import Database
 from vixio.database.link import Link, Reports
@@ -97,32 +94,15 @@ async def opened_desk(settings: Settings) -> AsyncIterator[Desk]:
 
 
 class Farewells:
-    """Shows a device why it is sent away, and closes its connection."""
+    """Sends devices away that may not be here any more: shows why, and closes the connection."""
 
     def __init__(self, sessions: SessionDirectory) -> None:
         self._sessions = sessions
-        self._tasks: set[asyncio.Task[None]] = set()
 
     def __call__(self, device_id: str, rejection: Rejection) -> None:
         """Send a device away, if it is connected to this process."""
         session = self._sessions.find(device_id)
         if session is not None:
-            loop = asyncio.get_running_loop()
-            task = loop.create_task(self._end(session, rejection), context=shared_context())
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
-
-    async def close(self) -> None:
-        """Wait until all are gone. Idempotent."""
-        if self._tasks:
-            await asyncio.wait(self._tasks)
-
-    async def _end(self, session: Session, rejection: Rejection) -> None:
-        language = session.profile.language
-        try:
-            await session.connection.send_alert(
-                message("error_status", language), rejection.words(language), "sad"
-            )
-        except ConnectionClosed:
-            return
-        await session.close(rejection.words("en"))
+            language = session.profile.language
+            notice = (message("error_status", language), rejection.words(language), "sad")
+            session.send_away(notice, rejection.words("en"))

@@ -30,6 +30,7 @@ from vixio.core.messages.fault import Fault
 from vixio.core.session import events
 from vixio.core.session.answers import Answers
 from vixio.core.session.emitter import Emitter
+from vixio.core.session.endings import Alert, Endings
 from vixio.core.session.engine import Engine
 from vixio.core.session.idle_time import IdleTime
 from vixio.core.session.reply import Reply
@@ -65,6 +66,7 @@ class Dialogue:
         self.engine = engine
         self.floor = SessionFloor(emit, self._free)
         self.floor.hears_itself = "aec" in connection.device.features
+        self.endings = Endings(connection, self.floor, context.spawn)
         self._connection = connection
         self._context = context
         self._emit = emit
@@ -73,6 +75,8 @@ class Dialogue:
         self._on_idle = on_idle
         self._utterances = Utterances()
         self._speeches = SpeechQueue()
+        self._over = False
+        """Whether nobody is served any more, see :meth:`send_away`."""
         self._void: set[int] = set()
         """Turns that were called off while their words were sent to the device."""
         self._idle = IdleTime(self.floor)
@@ -82,6 +86,7 @@ class Dialogue:
                 context,
                 settings,
                 emit,
+                self.endings,
                 self.floor,
                 self._utterances,
                 self._speeches,
@@ -155,7 +160,8 @@ class Dialogue:
     @property
     def goodbye_due(self) -> float | None:
         """When :meth:`end_idle` is to be called; None: not before something happens."""
-        return self._idle.over_at if self.idle and not self.waiting else None
+        free = self.idle and not (self.waiting or self._over)
+        return self._idle.over_at if free else None
 
     async def end_idle(self) -> None:
         """Say goodbye: nobody has spoken for long. Not while something is waited for."""
@@ -168,6 +174,8 @@ class Dialogue:
     async def happen(self, happened: Input, chunk: Chunk | None = None, *, cause: str = "") -> None:
         """Take an input of the device or a command; ``chunk`` is what the engine may be fed."""
         self._idle.active(now())
+        if happened is not Input.STOP:
+            self.endings.go_on()
         actions = self.floor.step(happened)
         news = True
         if isinstance(chunk, ListenStart):
@@ -187,7 +195,7 @@ class Dialogue:
                 case Action.CUT:
                     stopped = await self._slot.cut(cause)
                 case Action.SILENCE if not stopped:
-                    await self._connection.send_speech_stop()
+                    await self.endings.stop_speech()
                 case Action.GREET if isinstance(chunk, TextInput):
                     if (greeting := self._answers.own.greeting(chunk.text)) is not None:
                         await self._say(greeting)
@@ -221,10 +229,19 @@ class Dialogue:
         elif self._slot.reply is not None and self._slot.reply.speech is handle:
             await self.happen(Input.STOP, cause="cancelled")
 
-    def last_sentence(self, ended: Callable[[], None]) -> None:
+    async def last_sentence(self, ended: Callable[[], None]) -> None:
         """Call ``ended`` when the sentence that sounds has been played; no other follows it."""
         if self._slot.reply is not None:
             self._slot.reply.pacer.end_with_sentence(ended)
+
+    async def send_away(self, notice: Alert, reason: str) -> None:
+        """Say nothing more, show why, and close the connection once that can have been read."""
+        await self.happen(Input.STOP, cause="sent away")
+        self._over, self._kept_turn = True, None
+        while self._speeches:
+            self._speeches.pop().end(SpeechStatus.DROPPED)
+        self.endings.show_later(notice)
+        self._context.spawn(self.endings.close(1000, reason))
 
     def hang_up(self) -> None:
         """The connection is gone: what was heard of the reply stays in the history."""
@@ -243,7 +260,7 @@ class Dialogue:
                 await self._overlap(text)
             case Transcript(turn_id=turn_id, text=text, rejected=rejected):
                 self._emit(events.FinalTranscript, turn_id, text, not rejected)
-                if text:
+                if text and not self._over:
                     await self._show(turn_id, text)
             case UserTurn() | TurnFailed() | TurnDropped():
                 await self._has_talked(chunk)
@@ -330,9 +347,9 @@ class Dialogue:
         """Take the end of an utterance, whatever came of it."""
         turn_id, reply = end.turn_id, self._slot.reply
         match end:
-            case UserTurn() if turn_id not in self._void:
+            case UserTurn() if not self._over and turn_id not in self._void:
                 await self._take_turn(end)
-            case TurnFailed():
+            case TurnFailed() if not self._over:
                 await self._turn_failed(end)
             case _:
                 self._void.discard(turn_id)
@@ -352,6 +369,9 @@ class Dialogue:
     # ── the assistant ────────────────────────────────────────────────────────────────────────
 
     async def _say(self, handle: SpeechHandle) -> None:
+        if self._over:
+            handle.end(SpeechStatus.DROPPED)
+            return
         for action in self.floor.step(Input.SPEECH):
             if action is Action.CUT:
                 await self._slot.cut("replaced")

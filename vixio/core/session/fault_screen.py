@@ -1,23 +1,23 @@
-"""Shows on the device why a turn has no answer."""
+"""What a device shows when a turn has no answer."""
 
 from __future__ import annotations
 
 from vixio.core.messages import message, reason
 from vixio.core.messages.fault import Fault
-from vixio.core.transport import DeviceConnection
+from vixio.core.session.endings import Alert
 
 
-async def show_apology(connection: DeviceConnection, fault: Fault, language: str) -> None:
-    """Show what could not be said."""
+def apology(fault: Fault, language: str) -> Alert:
+    """Return what is shown where nothing could be said."""
     status, emotion = fault.status(language)
-    await connection.send_alert(status, fault.shown(language), emotion)
+    return status, fault.shown(language), emotion
 
 
-async def show_reason(connection: DeviceConnection, fault: Fault | None, language: str) -> None:
-    """Show why a provider failed, once the apology has been heard.
+def explanation(fault: Fault, language: str) -> Alert | None:
+    """Return why a provider failed, to be shown once the apology has been heard; None: no reason.
 
     Not before: the device plays a sound with it (``Application::Alert``), from the queue that
-    the speech is played from. Not behind ``tts stop``: its microphone would hear the sound.
+    the speech is played from.
     """
-    if fault is not None and (why := reason(fault.reason, language)):
-        await connection.send_alert(message("error_status", language), why, "sad")
+    why = reason(fault.reason, language)
+    return (message("error_status", language), why, "sad") if why else None

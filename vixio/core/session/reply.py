@@ -28,8 +28,9 @@ from vixio.core.messages.fault import Fault
 from vixio.core.metrics import TurnTimeline
 from vixio.core.pacer import Pacer
 from vixio.core.session.emitter import Emitter
+from vixio.core.session.endings import Alert, Endings
 from vixio.core.session.engine import Engine
-from vixio.core.session.fault_screen import show_apology, show_reason
+from vixio.core.session.fault_screen import apology, explanation
 from vixio.core.session.filler import Filler
 from vixio.core.session.reply_audio import ReplyAudio
 from vixio.core.session.reply_length import ReplyLength
@@ -62,6 +63,7 @@ class Reply:
         context: StationContext,
         settings: SessionSettings,
         emit: Emitter,
+        endings: Endings,
         *,
         before: Pacer | None = None,
         speech: SpeechHandle | None = None,
@@ -74,6 +76,7 @@ class Reply:
         self._connection = connection
         self._context = context
         self._settings = settings
+        self._endings = endings
         self._pacer = Pacer(
             connection,
             context.counters,
@@ -101,8 +104,8 @@ class Reply:
         self._owes_stop = True
         self._group: asyncio.TaskGroup | None = None
         self._subtitle: str | None = None
-        self._fault: Fault | None = None
-        """Why a provider failed, to be shown."""
+        self._notice: Alert | None = None
+        """Why there is no answer, to be shown at the end."""
         self._task: asyncio.Task[None] | None = None
 
     @property
@@ -153,7 +156,6 @@ class Reply:
         if not self.active:
             return  # cut before its task's first step
         self._task = asyncio.current_task()
-        self._fault = failed
         with logged_as(turn=self.turn.turn_id):
             await self._run(failed)
 
@@ -191,9 +193,8 @@ class Reply:
             status = SpeechStatus.FAILED if self._failed else SpeechStatus.PLAYED
             self.speech.end(status, self._heard_text())
         with suppress(ConnectionClosed):
-            await show_reason(self._connection, self._fault, self._language)
             self._owes_stop = False
-            await self._connection.send_speech_stop()
+            await self._endings.stop_speech_with(self._notice)
 
     def _drop(self, cause: str) -> None:
         """There is nobody to hear it, or nothing to say."""
@@ -254,10 +255,9 @@ class Reply:
             self._failed = True
             self._sentences = self._pacer.put_sentences
             self.timeline.outcome = f"failed:{failed.key}"
+            # Nobody has asked for the words of a script: they are said later, or never.
             if self.speech is None or self.speech.script is None:
                 await self._apologise(failed)
-            else:  # nobody has asked for these words: they are said later, or never
-                self._fault = None
 
     def _stream(self) -> AsyncIterator[Chunk]:
         if self.speech is None or self.speech.question:
@@ -290,12 +290,11 @@ class Reply:
 
     def _failure(self, fault: Fault, detail: str) -> Fault:
         self._context.counters.add(f"turn.{fault.key}")
-        self._fault = fault
         self._record.failed("reply", fault.reason or fault.key, detail)
         return fault
 
     async def _apologise(self, fault: Fault) -> None:
-        """Say what happened; if that fails too, show it."""
+        """Say what happened; if that fails too, it is shown."""
         self._filler.needless = True
         language = self._language
         words = fault.words(language)
@@ -308,9 +307,8 @@ class Reply:
             raise
         except Exception as error:  # noqa: BLE001 - the voice itself fails: show it instead
             _log.warning("apology not spoken", extra={"error": type(error).__name__})
-        if not self._made_something:
-            self._fault = None
-            await show_apology(self._connection, fault, language)
+        shown = explanation if self._made_something else apology
+        self._notice = shown(fault, language)
         self._made_something = self._made_something or spoken_before
 
     async def _play(

@@ -13,6 +13,7 @@ from vixio.core.messages.fault import Fault
 from vixio.core.pacer import Pacer
 from vixio.core.session import events
 from vixio.core.session.emitter import Emitter
+from vixio.core.session.endings import Endings
 from vixio.core.session.engine import Engine
 from vixio.core.session.reply import Reply
 from vixio.core.session.session_floor import SessionFloor
@@ -39,6 +40,7 @@ class ReplyParts:
     context: StationContext
     settings: SessionSettings
     emit: Emitter
+    endings: Endings
     floor: SessionFloor
     utterances: Utterances
     speeches: SpeechQueue
@@ -58,6 +60,7 @@ class ReplySlot:
         self.reply: Reply | None = None
         self.last_cut: Pacer | None = None
         """Of the reply that was cut last while the device played it."""
+        self._latest: Reply | None = None
         self._parts = parts
         self._floor = parts.floor
 
@@ -82,6 +85,7 @@ class ReplySlot:
             parts.context,
             parts.settings,
             parts.emit,
+            parts.endings,
             before=self.last_cut,
             speech=speech,
         )
@@ -89,7 +93,7 @@ class ReplySlot:
         early = not self._floor.full_duplex
         speaks = parts.utterances.__bool__
         reply.start.follow(lambda: self._take_floor(reply), speaks, early=early)
-        self.reply = reply
+        self.reply = self._latest = reply
         parts.emit(events.TurnStarted, turn.turn_id, turn.text)
         parts.context.spawn(self._run(reply, failed))
 
@@ -107,7 +111,7 @@ class ReplySlot:
             # Also if the wait is cancelled, with the recogniser's task of words that became void.
             if speaking:
                 self.last_cut = reply.pacer
-                await self._parts.connection.send_speech_stop()
+                await self._parts.endings.stop_speech()
             self._settle(reply, cause)
         return speaking
 
@@ -158,6 +162,9 @@ class ReplySlot:
         finally:
             self._finish(reply)
         if reply.ends_conversation and parts.may_close():
+            await parts.endings.settled()
+            if self._latest is not reply or not parts.may_close():
+                return  # the user went on
             farewell = reply.speech.farewell if reply.speech is not None else None
             by = farewell or "assistant"
             parts.context.counters.add(f"session.ended_by_{by}")
@@ -172,7 +179,7 @@ class ReplySlot:
             self._settle(reply, "defect")
         if speaking:
             with suppress(ConnectionClosed):  # the defect is what is reported
-                await self._parts.connection.send_speech_stop()
+                await self._parts.endings.stop_speech()
 
     async def _take_floor(self, reply: Reply) -> None:
         """Wait for a user who is still speaking: further words may change the answer.

@@ -22,6 +22,7 @@ from vixio.core.history import History, HistoryItem
 from vixio.core.metrics import Counters, TurnTimeline
 from vixio.core.session.dialogue import Dialogue
 from vixio.core.session.emitter import Emitter
+from vixio.core.session.endings import Alert
 from vixio.core.session.engine import Engine
 from vixio.core.session.engine_swap import EngineSwap, MakeEngine
 from vixio.core.session.events import EventBus, SessionClosed, SessionOpened
@@ -95,7 +96,7 @@ class Session:
         """The profile that a command in the inbox changes to."""
         self._speeches: list[SpeechHandle] = []
         """Those that are not over: on their way to the dialogue, waiting in it, or played."""
-        self._ended = self._leaving = False
+        self._ended = self._leaving = self._sent_away = False
         self._why = ""
         """Why the session ended."""
         self.context = StationContext(
@@ -123,6 +124,7 @@ class Session:
             self._free,
         )
         self._floor = self._dialogue.floor
+        self.endings = self._dialogue.endings
         self._swap = EngineSwap(make_engine)
         if session_tools is not None:
             session_tools.deliver_by(
@@ -205,21 +207,24 @@ class Session:
             self._post(self._reconfigure)
 
     def leave(self, *, whole: bool = True) -> None:
-        """Close the connection (1001) once nobody speaks, at once if nobody does.
-
-        ``whole``: whether a reply is heard to its end, or only the sentence that sounds.
-        """
+        """Close the connection (1001) once nobody speaks; ``whole``: once a reply has been heard
+        to its end, otherwise the sentence of it that sounds."""
         self._leaving = True
         if not whole:
-            self._post(self._last_sentence)
+            self._post(lambda: self._dialogue.last_sentence(lambda: self.interrupt("stopping")))
         self._post(self._go_on)
 
     async def close(self, reason: str = "closed by the server") -> None:
-        """Close the connection. The session ends soon afterwards."""
-        await self.connection.close(1000, reason)
+        """Close the connection, once the device has taken in what it was sent."""
+        await self.endings.close(1000, reason)
+
+    def send_away(self, notice: Alert, reason: str) -> None:
+        """Serve the device no more: show why, and close the connection some seconds later."""
+        self._sent_away = True
+        self._post(lambda: self._dialogue.send_away(notice, reason))
 
     def _offer(self, handle: SpeechHandle) -> SpeechHandle:
-        if self._ended or not (handle.script or handle.text.strip()):
+        if self._ended or self._sent_away or not (handle.script or handle.text.strip()):
             handle.end(SpeechStatus.DROPPED)
             return handle
         self._speeches = [each for each in self._speeches if not each.done]
@@ -295,6 +300,8 @@ class Session:
         if not dialogue.idle:
             return deadline
         others = [dialogue.goodbye_due]
+        if self._leaving:
+            others.append(self.endings.closes_at)
         if self._swap.pending or dialogue.waiting:
             others += (dialogue.speech_due, self._swap.due(dialogue.over_at))
         for other in others:
@@ -307,11 +314,12 @@ class Session:
         if deadline is not None and deadline <= at:
             await self._dialogue.engine.expire(at)
         await self._go_on()
-        goodbye = self._dialogue.goodbye_due
-        if goodbye is not None and goodbye <= at:
+        if (goodbye := self._dialogue.goodbye_due) is not None and goodbye <= at:
             await self._dialogue.end_idle()
 
     async def _take(self, chunk: Chunk) -> None:
+        if self._sent_away:
+            return
         at = now()
         if isinstance(chunk, AudioIn):
             if self._floor.hears_at(at):
@@ -353,13 +361,11 @@ class Session:
         elif self._dialogue.goodbye_due is not None:
             self._watchdog.wake()  # it has a deadline now, even if the device sends nothing
 
-    async def _last_sentence(self) -> None:
-        self._dialogue.last_sentence(lambda: self.interrupt("stopping"))
-
     async def _go_on(self) -> None:
         """Start what has waited for a free floor: the end, another engine, the next speech."""
         if self._dialogue.idle and self._leaving:
-            await self.connection.close(GOING_AWAY, "the server is stopping")
+            if self.endings.closes_at <= now():
+                await self.connection.close(GOING_AWAY, "the server is stopping")
         elif self._dialogue.idle:
             over_at = self._dialogue.over_at
             if self._swap.ready(now(), over_at, microphone=self._floor.hears):
