@@ -225,7 +225,7 @@ async def test_a_queue_that_outlives_its_service(
     assert await kept.get(fail=False, no_ack=True) is None
     if named:
         taken: asyncio.Queue[object] = asyncio.Queue()
-        tag = await kept.consume(taken.put, no_ack=True)  # type: ignore[arg-type]
+        tag = await kept.consume(taken.put, no_ack=True)
         with pytest.raises(ToolError, match="no answer within"):
             await caller.call(route, Request("", {}, {"a": 1}), 0.2)
         await kept.cancel(tag)
@@ -248,7 +248,7 @@ async def test_a_service_with_a_queue_of_its_own_name_is_called(
     taken: asyncio.Queue[object] = asyncio.Queue()
     theirs = await operator.declare_queue(f"{name}.theirs", exclusive=True)
     await theirs.bind(name, "")
-    await theirs.consume(taken.put, no_ack=True)  # type: ignore[arg-type]
+    await theirs.consume(taken.put, no_ack=True)
     for route in (Route(queue), Route(queue, consumer_queue=f"{name}.theirs")):
         call = asyncio.create_task(caller.call(route, Request("", {}, {"a": 1}), LIMIT))
         async with asyncio.timeout(LIMIT):

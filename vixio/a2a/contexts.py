@@ -155,10 +155,8 @@ class Contexts:
 
     def waiting_for(self, scope: Scope, results: Sequence[Result]) -> Sequence[Context]:
         """Return the contexts of this scope that wait for one of ``results``."""
-        of_owner = self._contexts.get(scope.owner, {})
-        return [
-            each for each in of_owner.values() if each.scope == scope and each.waits_for(results)
-        ]
+        of_owner = tuple(self._contexts.get(scope.owner, OrderedDict()).values())
+        return [each for each in of_owner if each.scope == scope and each.waits_for(results)]
 
     def get(self, scope: Scope, context_id: str) -> Context:
         """Return a context, a new one if need be. Raises ContextsFull."""

@@ -61,9 +61,9 @@ _REASONS: Final[Mapping[int, str]] = {
 
 def in_own_words(response: JSONResponse) -> JSONResponse:
     """Return a response of the library; if it is an error, in this server's words."""
-    if response.status_code == 200 and b'"error"' not in response.body:
+    if response.status_code == 200 and b'"error"' not in bytes(response.body):
         return response
-    body = json.loads(response.body)
+    body = json.loads(bytes(response.body))
     if not isinstance(body, dict) or not isinstance(body.get("error"), dict):
         return response
     return JSONResponse(_own(body), response.status_code)

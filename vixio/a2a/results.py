@@ -111,8 +111,9 @@ def _result(given: Any, place: str) -> Result:  # noqa: ANN401 - it is checked h
     if not isinstance(given, dict):
         raise Invalid(f"{place} must be an object")
     call_id, name = given.get("tool_call_id"), given.get("name")
-    named = isinstance(name, str) and 0 < len(name) <= MAX_ID
-    if call_id is None and named:
+    if not isinstance(name, str) or len(name) > MAX_ID:
+        name = ""
+    if call_id is None and name:
         call_id = ""
     elif not isinstance(call_id, str) or not 0 < len(call_id) <= MAX_ID:
         raise Invalid(f"{place}.tool_call_id must be a text of 1 to {MAX_ID} characters")
@@ -120,7 +121,7 @@ def _result(given: Any, place: str) -> Result:  # noqa: ANN401 - it is checked h
     if status not in _STATUSES:
         raise Invalid(f'{place}.status must be "success" or "error"')
     content = words_of(whole_numbers(given.get("content")))
-    return Result(call_id, content, status == "error", name if named else "")
+    return Result(call_id, content, status == "error", name)
 
 
 def words_of(value: Any) -> str:  # noqa: ANN401 - any JSON value

@@ -114,8 +114,8 @@ async def test_one_text_for_each_tool() -> None:
         assert [each["name"] for each in parsed.tool_calls] == ["get_weather", "read_file"]
         for call in reversed(parsed.tool_calls):
             value = {"content": "", "size": 0} if call["name"] == "read_file" else "sunny"
-            answer = await client.send(f'Tool "{call["name"]}" returned: {json.dumps(value)}')
-        assert answer.content == "Sunny; the file is empty."
+            parsed = await client.send(f'Tool "{call["name"]}" returned: {json.dumps(value)}')
+        assert parsed.content == "Sunny; the file is empty."
         assert outputs(llm, 1) == ["sunny", '{"content": "", "size": 0}']
         assert len({task["id"] for task in client.tasks}) == 1
         assert server.app.health()["a2a"]["running"] == 0

@@ -117,16 +117,14 @@ async def test_errors_have_no_text_of_a_library(version: str) -> None:
     send, stream = ("message/send", "message/stream")
     if version == "1.0":
         send, stream = "SendMessage", "SendStreamingMessage"
-    cases = [
+    cases: list[tuple[str, str, Any]] = [
         (f"{name}, {method}", method, params)
         for name, params in WRONG_PARAMS.items()
         for method in (send, stream)
     ]
     for method in TASKS[version]:
-        cases += [
-            (f"{method} {params}", method, params)
-            for params in ({}, {"id": 5}, {"id": "a secret"}, 5, [], None)
-        ]
+        odd: list[Any] = [{}, {"id": 5}, {"id": "a secret"}, 5, [], None]
+        cases += [(f"{method} {params}", method, params) for params in odd]
     cases += [("a page", "ListTasks", {"pageSize": "a secret"}), ("a method", "nothing", {})]
     async with LLMServer() as llm, gateway(llm) as server, rpc(server.http_url, version) as client:
         llm.script(*(text("Fine.") for _ in cases))

@@ -11,9 +11,10 @@ from a2a.utils.proto_utils import parse_lenient
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vixio.a2a.incoming import Incoming, Invalid, read_message
+from vixio.a2a.incoming import Incoming, read_message
 from vixio.a2a.json_input import (
     MAX_DEPTH,
+    Invalid,
     Malformed,
     canonical,
     parse_json,
