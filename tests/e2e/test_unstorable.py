@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -21,6 +22,7 @@ from tests.e2e.api_client import Client
 from tests.e2e.doubles import WaveformASR
 from tests.e2e.harness import RunningServer, serving, settings
 from tests.support.llm_server import Answer, LLMServer, chunk, text
+from tests.support.raw_a2a_agent import raw_agent
 from tests.support.registry_databases import empty, fill, new_postgres, skip_postgres
 from tests.support.waiting import until
 from vixio.api.keys import Keys
@@ -299,3 +301,67 @@ async def test_what_a_client_of_the_api_writes(house: House, words: str) -> None
             answer_ = await api("GET", path, params=query)
             assert answer_.status < 500, path
     await house.is_well()
+
+
+WRITTEN: dict[str, tuple[Any, int]] = {
+    "half of an emoji": (f"a{HALF}b", 1),
+    "the other half": ("a\ude00b", 1),
+    "NUL": (f"a{NUL}b", 1),
+    "a megabyte": ("界", 350_000),
+    "a number beyond all": (HUGE, 1),
+    "such in a key": ({f"a{HALF}{NUL}": [HUGE, -HUGE]}, 1),
+    "an error": (f"a{HALF}{NUL}b", 0),
+}
+"""What a tool answers, and how often in a row; 0: as an error."""
+
+PLAIN_MCP = Path(__file__).parents[1] / "support" / "plain_mcp.py"
+
+
+async def asked(house: House, tool: str, arguments: dict[str, Any], what: str) -> None:
+    """Have a device's turn call a tool, and the model read the result."""
+    before = len(house.model.requests)
+    house.model.script(call(tool, json.dumps(arguments)), text("That was it."))
+    async with SimulatedDevice(house.server.device(device_id=KITCHEN)) as device:
+        reply = await device.type_text(f"what is {what}")
+    assert reply.text.endswith("That was it."), what  # an agent's words are spoken before
+    requests = house.model.requests[before:]
+    assert len(requests) == 2, what
+    json.dumps(requests, ensure_ascii=False).encode()
+
+
+async def all_on_record(house: House, tool: str) -> None:
+    """The server is well, and each turn that called the tool is on record."""
+    await house.is_well()
+    turns = [each for each in await house.turns() if each.tools]
+    assert {each.heard for each in turns} == {f"what is {what}" for what in WRITTEN}
+    assert all([used["name"] for used in each.tools] == [tool] for each in turns)
+    json.dumps([[each.tools, each.said] for each in turns], ensure_ascii=False).encode()
+
+
+async def test_what_tools_of_an_mcp_server_answer(data: dict[str, Any]) -> None:
+    server = {"command": sys.executable, "args": [str(PLAIN_MCP)], "timeout": 1}
+    # The SDK drops a message with half of an emoji: such a call ends by its time-out.
+    async with running(data, mcp_servers={"plain": server}) as house:
+        await until(lambda: has_tool(house, "write"), what="the tools of the MCP server")
+        for what, (value, times) in WRITTEN.items():
+            await asked(house, "write", {"json": json.dumps(value), "times": times}, what)
+        await all_on_record(house, "write")
+
+
+async def test_what_a2a_agents_answer(data: dict[str, Any]) -> None:
+    answers = iter(WRITTEN.values())
+    async with raw_agent(answers) as url:
+        agent = {"url": url, "name": "teller", "allow_private": True}
+        async with running(data, tools={"a2a": [agent]}) as house:
+            await until(lambda: has_tool(house, "forecast"), what="the skills of the agent")
+            for what in WRITTEN:
+                await asked(house, "forecast", {"message": what}, what)
+            await all_on_record(house, "forecast")
+    assert next(answers, None) is None
+
+
+def has_tool(house: House, name: str) -> bool:
+    """Whether a source of the server has listed a tool."""
+    return any(
+        tool.name == name for each in house.server.app.tools.sources for tool in each.tools()
+    )

@@ -20,6 +20,7 @@ TOOLS = {
     "variable": {"name": {"type": "string"}},
     "complain": {"lines": {"type": "integer"}},
     "process_id": {},
+    "write": {"json": {"type": "string"}, "times": {"type": "integer"}},
 }
 """By name, the parameters, all of which are required."""
 
@@ -68,7 +69,24 @@ def result_of(method: str, asked: dict[str, Any]) -> dict[str, Any] | None:
         return None
     if name == "fail" or name not in TOOLS or TOOLS[name].keys() - given.keys():
         return {"content": [{"type": "text", "text": "it cannot be done"}], "isError": True}
+    if name == "write":
+        return written(json.loads(given["json"]), given["times"])
     return {"content": [{"type": "text", "text": called(name, given)}], "isError": False}
+
+
+def written(value: Any, times: int) -> dict[str, Any]:  # noqa: ANN401 - any JSON value
+    """Return any value as a result, in all places that a result has; texts so many times."""
+    if isinstance(value, str):
+        value *= times
+    text = value if isinstance(value, str) else json.dumps(value)
+    return {
+        "content": [
+            {"type": "text", "text": text},
+            {"type": "resource", "resource": {"uri": "file:///x", "text": text}},
+        ],
+        "structuredContent": {"value": value},
+        "isError": times == 0,
+    }
 
 
 def main() -> None:
