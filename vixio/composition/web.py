@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from vixio.cluster.context import ClusterContext
-from vixio.composition.ports import ota_settings
+from vixio.composition.ports import ota_settings, own_names
 from vixio.http.app import create_http_app
 from vixio.http.firmware_offer import FirmwareOffers
 from vixio.http.routes.health import Status
@@ -14,6 +14,7 @@ from vixio.http.server import HttpServer
 from vixio.http.upgrade import Upgrades
 from vixio.settings import Settings
 from vixio.transports.admission.admission import Admission
+from vixio.transports.admission.hosts import HostPolicy
 from vixio.transports.admission.origin import ANY, OriginPolicy
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def make_http(
         more=[*routes, *upgrades.routes()],
         origins=own_origins(settings()),
         console=has_console(settings()),
+        names=HostPolicy(own_names(settings())),
     )
     return HttpServer(
         app,

@@ -11,6 +11,7 @@ from vixio.http.routes.front import front_routes
 from vixio.http.routes.health import Status, health_routes
 from vixio.http.routes.ota import OtaEndpoint
 from vixio.transports.admission.admission import Admission
+from vixio.transports.admission.hosts import HostPolicy
 from vixio.transports.admission.origin import OriginPolicy
 
 if TYPE_CHECKING:
@@ -26,18 +27,20 @@ def create_http_app(
     offers: FirmwareOffers | None = None,
     origins: OriginPolicy | None = None,
     console: bool = False,
+    names: HostPolicy | None = None,
 ) -> Starlette:
     """Return the ASGI application. ``status`` gives the health page its gauges.
 
     ``admission``: limits, tokens and counters, which the transports have too. ``more``: further
     routes, as the one for cameras' photos. ``offers``: of firmware; None: there are none.
     ``origins``: which web pages may change things; None: those of the server's own origin.
-    ``console``: whether ``more`` has it, for the page at ``/``.
+    ``console``: whether ``more`` has it, for the page at ``/``. ``names``: of the server; None: its
+    addresses and local names alone.
     """
     from starlette.applications import Starlette
     from starlette.middleware import Middleware
 
-    from vixio.http.page_guard import PageGuard
+    from vixio.http.page_guard import HostGuard, PageGuard
 
     admission = admission or Admission()
     return Starlette(
@@ -47,5 +50,8 @@ def create_http_app(
             *front_routes(settings, admission.proxies, console=console),
             *more,
         ],
-        middleware=[Middleware(PageGuard, origins or OriginPolicy(), admission.counters)],
+        middleware=[
+            Middleware(HostGuard, names or HostPolicy(), admission.counters),
+            Middleware(PageGuard, origins or OriginPolicy(), admission.counters),
+        ],
     )

@@ -1,7 +1,8 @@
 """Keeps web pages of other origins from changing anything over HTTP.
 
 A browser sends a page's forms and plain posts anywhere, without asking the server first, but states
-the page's origin. Devices and programs state none.
+the page's origin. Devices and programs state none. And keeps pages of a name that is made to
+resolve to this server (DNS rebinding) from reading its state.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from vixio.core.metrics import Counters
+from vixio.transports.admission.hosts import HostPolicy
 from vixio.transports.admission.origin import OriginPolicy
 
 HARMLESS: Final = ("GET", "HEAD", "OPTIONS")
@@ -26,6 +28,39 @@ _REFUSED: Final = {
     "origin in server.allowed_origins",
 }
 """Problem details (RFC 9457), as the API has them."""
+
+
+_STATE: Final = frozenset({"/healthz", "/readyz", "/metrics"})
+"""Pages that a script of a web page could read by DNS rebinding: they need no token."""
+
+_NO_NAME: Final = {
+    "title": "Forbidden",
+    "status": 403,
+    "detail": "this name is none of the server's: use its address, or list the name in api.hosts",
+}
+
+
+class HostGuard:
+    """Passes requests on to ``app``, unless one for the server's state names another host.
+
+    A request without ``Host`` comes from no browser.
+    """
+
+    def __init__(self, app: ASGIApp, names: HostPolicy, counters: Counters) -> None:
+        self._app = app
+        self._names = names
+        self._counters = counters
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] == "http" and scope["path"] in _STATE:
+            hosts = filter(None, Headers(scope=scope).getlist("host"))
+            if not all(map(self._names.allows, hosts)):
+                self._counters.add("http.refused.host")
+                answer = JSONResponse(_NO_NAME, 403, _HEADERS, "application/problem+json")
+                await answer(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
 
 
 class PageGuard:
