@@ -60,7 +60,10 @@ async def _turn(agent: str, quirk: Quirk, service: Service, device: FakeDevice, 
     for result, part in zip(results, quirk.results, strict=False):
         assert part in result
     assert len(service.requests) == quirk.requests
-    assert not set(quirk.left_out) & set(offered(service.requests[-1]))
+    names = offered(service.requests[-1])
+    assert not set(quirk.left_out) & set(names)
+    tools = min(len(TOOLS) + len(quirk.tools), 128)
+    assert len(names) == tools - len(quirk.left_out), "a tool is missing that is accepted"
 
 
 async def _next_turn(agent: str, quirk: Quirk, service: Service, talk: Talk) -> None:
