@@ -46,7 +46,7 @@ MENDED: dict[str, dict[str, JsonObject]] = {
     "a list without items": _property({"type": "array"}),
     "a list within a list": _property({"type": "array", "items": {"type": "array"}}),
     "a list of places": _property(
-        {"type": "array", "items": [{"type": "number"}, {"type": "string"}]}
+        {"type": "array", "prefixItems": [{"type": "number"}, {"type": "string"}]}
     ),
     "anyOf at the top": _odd({"anyOf": [{"type": "object"}]}),
     "oneOf at the top": _odd({"oneOf": [{"properties": {"a": {}}}, {"properties": {"b": {}}}]}),

@@ -60,7 +60,8 @@ _TOO_MANY: Final = re.compile(
 
 
 _DIALECT: Final = re.compile(
-    r"Unknown name|Cannot find field|cannot start list|only allowed for STRING|enum\[\d+\]: cannot be|"
+    r"Unknown name|Cannot find field|cannot start list|only allowed for STRING|"
+    r"enum\[\d+\]: cannot be|property is not defined|"
     r"TYPE_STRING|JSON schema conversion|Unrecognized schema|parsing grammar|parse grammar|"
     r"Pattern must start|unsupported JSON schema|cannot unmarshal \w+ into Go",
     re.IGNORECASE,

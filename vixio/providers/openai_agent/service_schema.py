@@ -34,9 +34,7 @@ def service_schema(parameters: Mapping[str, Any]) -> JsonObject | None:
     copy = _Copy(parameters).of(parameters, (), 0)
     if copy.get("type", "object") != "object":
         return None
-    for part in copy.pop("allOf", ()):
-        copy = both(copy, _without_choice(part))
-    copy = _without_choice(copy)
+    copy = _flat(copy)
     for key in _NOT_AT_THE_TOP:
         copy.pop(key, None)
     return {**copy, "type": "object", "properties": copy.get("properties", {})}
@@ -163,13 +161,15 @@ def type_of(value: object) -> str:
     return "string"
 
 
-def _without_choice(copy: JsonObject) -> JsonObject:
-    """Return a schema without ``anyOf`` and ``oneOf``: with the properties of all their choices.
+def _flat(copy: JsonObject) -> JsonObject:
+    """Return a schema without ``allOf``, ``anyOf`` and ``oneOf``: with the properties of all parts.
 
     Required are those that every choice requires.
     """
+    for part in copy.pop("allOf", ()):
+        copy = both(copy, _flat(part))
     for key in ("anyOf", "oneOf"):
-        choices = [_without_choice(each) for each in copy.pop(key, ())]
+        choices = [_flat(each) for each in copy.pop(key, ())]
         objects = [each for each in choices if each.get("type", "object") == "object"]
         properties: JsonObject = {}
         for each in objects:
