@@ -11,7 +11,7 @@ from tests.session.conversation import Conversation, on_virtual_time
 from vixio.core.chunk import ListenMode, ListenStart, ListenStop, TextInput
 from vixio.core.clock import now
 from vixio.core.errors import ProviderError
-from vixio.core.session.endings import NOTICE_S, STOP_S
+from vixio.core.session.endings import LISTENS_S, NOTICE_S, STOP_S
 from vixio.core.session.session import Session
 from vixio.testing import ScriptedAgent, ScriptedASR, ScriptedTTS
 
@@ -203,3 +203,40 @@ async def test_a_voice_that_breaks_off_is_explained_behind_what_was_heard() -> N
         stop = await talk.device.wait_for("stop")
         (alert,) = talk.device.all("alert")
         assert talk.device.all("audio")[-1].at < alert.at <= stop.at
+
+
+# ── a close behind the stop ──────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("leaves", [False, True])
+@pytest.mark.parametrize("answer", [None, 0.0, 0.2])
+@on_virtual_time
+async def test_a_close_leaves_time_for_the_stop(leaves: bool, answer: float | None) -> None:
+    """Or for the ``listen start`` that answers it."""
+    talk = Conversation(agent=ScriptedAgent(lambda text: (SENTENCE,)))
+    async with talk.running():
+        talk.listen()
+        talk.device.put(TextInput("talk" if leaves else "goodbye"))
+        await talk.device.wait_for("audio")
+        if leaves:
+            session(talk).leave()
+        await talk.device.wait_for("stop")
+        if answer is not None:
+            await asyncio.sleep(answer)
+            talk.listen()
+        await talk.device.wait_for("close")
+        wait = STOP_S if answer is None else answer + LISTENS_S
+        assert gaps(talk)["stop-close"] == pytest.approx(wait, abs=0.01)
+
+
+@on_virtual_time
+async def test_who_speaks_in_that_time_keeps_the_conversation() -> None:
+    talk = Conversation()
+    async with talk.running():
+        talk.device.put(TextInput("goodbye"))
+        await talk.device.wait_for("stop")
+        await asyncio.sleep(STOP_S / 2)
+        talk.device.put(TextInput("one thing more"))
+        await talk.device.wait_for("stop", 2)
+        await asyncio.sleep(10)
+        assert talk.device.all("close") == []

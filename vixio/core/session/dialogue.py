@@ -179,6 +179,7 @@ class Dialogue:
         actions = self.floor.step(happened)
         news = True
         if isinstance(chunk, ListenStart):
+            self.endings.listens()
             news = self.floor.microphone_on(chunk.mode)
         elif isinstance(chunk, ListenStop):
             news = self.floor.microphone_off()

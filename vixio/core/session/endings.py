@@ -25,7 +25,11 @@ NOTICE_S: Final = 3.0
 """For which a notice stands before the server closes the connection."""
 
 STOP_S: Final = 0.5
-"""In which a device has handled ``tts stop``."""
+"""In which a device has handled ``tts stop``. Clients in which that takes several steps go on with
+them behind a close, and listen then on a closed connection (py-xiaozhi, ConversationSession)."""
+
+LISTENS_S: Final = 0.1
+"""The same from the ``listen start`` on that answers it: py-xiaozhi sends it as the first step."""
 
 Alert = tuple[str, str, str]
 """Status, message and emotion of an alert."""
@@ -55,7 +59,7 @@ class Endings:
     @property
     def closes_at(self) -> float:
         """When the connection may be closed; in the past if nothing has to be waited for."""
-        return self._notice_read_at
+        return max(self._notice_read_at, self._stop_settled_at)
 
     async def stop_speech(self) -> None:
         """Send ``tts stop``. Raises ConnectionClosed."""
@@ -104,6 +108,13 @@ class Endings:
         if self._later is not None:
             self._later = None
             self._notice_read_at = -math.inf
+            self._changed.wake()
+
+    def listens(self) -> None:
+        """Note a ``listen start``, which answers ``tts stop``."""
+        settled_at = now() + LISTENS_S
+        if settled_at < self._stop_settled_at:
+            self._stop_settled_at = settled_at
             self._changed.wake()
 
     async def settled(self) -> None:

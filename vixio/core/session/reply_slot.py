@@ -163,8 +163,8 @@ class ReplySlot:
             self._finish(reply)
         if reply.ends_conversation and parts.may_close():
             await parts.endings.settled()
-            if self._latest is not reply or not parts.may_close():
-                return  # the user went on
+            if self._latest is not reply:
+                return  # the user went on; a voice alone may be noise
             farewell = reply.speech.farewell if reply.speech is not None else None
             by = farewell or "assistant"
             parts.context.counters.add(f"session.ended_by_{by}")

@@ -299,10 +299,8 @@ class Session:
         deadline = dialogue.engine.deadline
         if not dialogue.idle:
             return deadline
-        others = [dialogue.goodbye_due]
-        if self._leaving:
-            others.append(self.endings.closes_at)
-        if self._swap.pending or dialogue.waiting:
+        others = [self.endings.closes_at if self._leaving else dialogue.goodbye_due]
+        if not self._leaving and (self._swap.pending or dialogue.waiting):
             others += (dialogue.speech_due, self._swap.due(dialogue.over_at))
         for other in others:
             if other is not None and (deadline is None or other < deadline):
@@ -314,7 +312,8 @@ class Session:
         if deadline is not None and deadline <= at:
             await self._dialogue.engine.expire(at)
         await self._go_on()
-        if (goodbye := self._dialogue.goodbye_due) is not None and goodbye <= at:
+        goodbye = None if self._leaving else self._dialogue.goodbye_due
+        if goodbye is not None and goodbye <= at:
             await self._dialogue.end_idle()
 
     async def _take(self, chunk: Chunk) -> None:
