@@ -20,9 +20,9 @@ Progress = Callable[[str], None]
 """Called with the current step, in a few words."""
 
 
-def sentences(text: str) -> list[str]:
+def sentences(text: str, language: str = "") -> list[str]:
     """Return what a voice is given of ``text``, one sentence at a time. Raises ConfigError."""
-    splitter = SpeechText()
+    splitter = SpeechText(language=language)
     found = [
         each.spoken
         for part in (splitter.feed(text), splitter.finish())
@@ -41,7 +41,7 @@ async def say(
 
     Raises ConfigError, ProviderError; there is no file then.
     """
-    spoken = sentences(text)
+    spoken = sentences(text, language)
     limits = settings.time_limits()
     began = perf_counter()
     tts = settings.tts.create()

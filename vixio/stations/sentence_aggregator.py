@@ -34,7 +34,8 @@ class SentenceAggregatorStation(ReplyStation):
 
     async def run(self, upstream: AsyncIterator[Chunk]) -> AsyncIterator[Chunk]:
         """Collect sentences; the last one is emitted when ``upstream`` ends."""
-        reply = _Reply(self._limits)
+        context = getattr(self, "context", None)
+        reply = _Reply(self._limits, context.language if context is not None else "")
         words_came = False
         async with closing(upstream) as chunks:
             async for chunk in chunks:
@@ -62,8 +63,9 @@ class SentenceAggregatorStation(ReplyStation):
 class _Reply:
     """The text of one reply, and the emotion to show with it."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, language: str) -> None:
         self._limits = limits
+        self._language = language
         self._turn_id = 0
         self._recurring = False
         self._text: SpeechText | None = None
@@ -77,7 +79,7 @@ class _Reply:
             self._turn_id = delta.turn_id
             self._shown_face = ""
         if self._text is None:
-            self._text = SpeechText(self._limits)
+            self._text = SpeechText(self._limits, self._language)
             self._recurring = delta.recurring
         yield from self._chunks(self._text.feed(delta.text))
 

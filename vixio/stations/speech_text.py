@@ -1,8 +1,9 @@
 """Turns a model's streamed text into sentences for the screen and for the voice.
 
 The screen shows the text without Markdown and without emoji (a device's fonts have no emoji; its
-face shows the emotion), and URLs in full. The voice speaks the same with URLs shortened to their
-host.
+face shows the emotion), formulas in plain symbols, and URLs in full. The voice speaks the same with
+formulas in words and URLs shortened to their host. Neither has citations, stage directions,
+emoticons or the tags of SSML.
 """
 
 from __future__ import annotations
@@ -25,11 +26,13 @@ _SLICE: Final = 512
 class SpeechText:
     """One stretch of a model's text: from the beginning of a reply, or a tool call, to the next.
 
-    The same text gives the same sentences, in whatever pieces it is fed.
+    The same text gives the same sentences, in whatever pieces it is fed. ``language`` (BCP 47) is
+    that of the voice, "" if it is not known: formulas are spoken in it where their sentence does
+    not tell its own.
     """
 
-    def __init__(self, limits: Limits | None = None) -> None:
-        self._atoms = Atoms()
+    def __init__(self, limits: Limits | None = None, language: str = "") -> None:
+        self._atoms = Atoms(language)
         self._markdown = MarkdownStripper(self._atoms)
         self._splitter = SentenceSplitter(self._atoms, limits or Limits())
         self._opening: str | None = ""  # until it is known whether the text begins with a tag

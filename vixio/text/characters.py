@@ -67,6 +67,12 @@ Letter-like signs (©, ™, ↔) are emoji only before a variation selector.
 STRAY_MARKS: Final = "\ufe0e\ufe0f\u20e3\u200d"
 """Parts of emoji, meaningless alone (except U+200D within Indic and Arabic words)."""
 
+CITATION_START, CITATION_END, CITATION_PART = "\x02", "\x03", "\x1f"
+"""Around and within a citation of OpenAI's search, which writes U+E200, U+E201 and U+E202.
+
+Control characters of the model are removed, so no other text has them.
+"""
+
 _NOTHING: Final = {
     **dict.fromkeys(range(0x20)),
     **dict.fromkeys(range(0x7F, 0xA0)),
@@ -78,7 +84,14 @@ _NEWLINES: Final = dict.fromkeys([0x0A, 0x0B, 0x0C, 0x85, 0x2028, 0x2029], "\n")
 _SPACES: Final = dict.fromkeys(
     [0x09, 0x0D, 0x20, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000], " "
 )
-PLAIN_CHARACTERS: Final[dict[int, str | None]] = {**_NOTHING, **_NEWLINES, **_SPACES}
+PLAIN_CHARACTERS: Final[dict[int, str | None]] = {
+    **_NOTHING,
+    **_NEWLINES,
+    **_SPACES,
+    0xE200: CITATION_START,
+    0xE201: CITATION_END,
+    0xE202: CITATION_PART,
+}
 """For ``str.translate``: one kind of space, one kind of newline, nothing invisible."""
 
 _IS_WIDE: Final = re.compile(f"[{WIDE}]")

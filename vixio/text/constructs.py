@@ -11,7 +11,7 @@ import re
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
-from vixio.text.characters import PLAIN_CHARACTERS
+from vixio.text.characters import PLAIN_CHARACTERS, is_wide
 from vixio.text.scan import Scan
 
 # How far ahead the end of a construct is searched for, in characters. Without an end within it the
@@ -164,6 +164,16 @@ def host_of(url: str) -> str:
         return ""
     host = host.removeprefix("www.")
     return host if any(map(str.isalnum, host)) else ""
+
+
+def is_literal_marker(marker: str, run: int, before: str, following: str) -> bool:
+    """Return whether a run of ``*`` or ``_`` is text: between spaces, digits or in a word."""
+    if before == " " and following == " ":
+        return run <= 2  # 5 * 3
+    if marker == "*":
+        return before.isdigit() and following.isdigit()  # 5*3
+    words = before.isalnum() and following.isalnum()
+    return words and not (is_wide(before) or is_wide(following))  # snake_case
 
 
 def _without_trailing_punctuation(url: str) -> str:

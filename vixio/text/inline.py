@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
+from vixio.text.asides import ASIDE_STARTS, read_aside
 from vixio.text.atoms import Atoms
 from vixio.text.characters import (
     BREAK,
@@ -16,11 +17,11 @@ from vixio.text.characters import (
     FULL_STOPS,
     STRAY_MARKS,
     TERMINALS,
-    is_wide,
 )
 from vixio.text.constructs import (
     Reading,
     host_of,
+    is_literal_marker,
     read_code,
     read_entity,
     read_label,
@@ -34,16 +35,35 @@ _RUN: Final = 16
 """A longer run of one marker is read as several runs."""
 _CELL_GAP: Final = 120
 
+# Letters with which a URL, a citation or an emoticon begins, but only at the beginning of a word.
+_WORD_STARTS: Final = "".join({*"hHwW", *filter(str.isalpha, ASIDE_STARTS)})
+_SPECIAL: Final = re.escape("".join({*"*_~`\\<&[]!|#", *ASIDE_STARTS} - {*_WORD_STARTS}))
 _PLAIN: Final = re.compile(
-    rf"(?:[^\s*_~`\\<&\[\]!|#0-9hHwW{EMOJI_START}{STRAY_MARKS}]"
-    r"|(?<=[A-Za-z0-9])[hHwW]|[0-9](?![\ufe0f\u20e3]|\Z))+"
+    rf"(?:[^\s{_SPECIAL}0-9{_WORD_STARTS}{EMOJI_START}{STRAY_MARKS}]"
+    rf"|(?<=[A-Za-z0-9])[{_WORD_STARTS}]|[0-9](?![\ufe0f\u20e3]|\Z))+"
 )
+_KEPT: Final = 16  # written characters, to judge what follows them
 _ANY_EMOJI: Final = re.compile(f"[{EMOJI_START}]")
 _MARKS: Final = re.compile(f"[{TERMINALS}{FULL_STOPS}{re.escape(CLOSERS)}]")
 _EMOJI_SLOTS: Final = re.compile(f"[{EMOJI_SLOT}]")
+_NO_SPACE_BEFORE: Final = (*".,!?;:…，。！？；：、)）", "")
 _PUNCTUATION: Final = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
 _BLOCK_TAGS: Final = frozenset(
-    {"br", "p", "div", "li", "ul", "ol", "tr", "table", "hr", "pre", "blockquote", "section"}
+    {
+        "break",
+        "br",
+        "p",
+        "div",
+        "li",
+        "ul",
+        "ol",
+        "tr",
+        "table",
+        "hr",
+        "pre",
+        "blockquote",
+        "section",
+    }
     | {f"h{level}" for level in range(1, 7)}
 )
 
@@ -54,7 +74,7 @@ class InlineStripper:
     def __init__(self, atoms: Atoms) -> None:
         self._atoms = atoms
         self._out: list[str] = []
-        self._last = BREAK
+        self._last = self._recent = BREAK
         self._space = False
         self._heading = False
         self._row = False
@@ -76,6 +96,9 @@ class InlineStripper:
             **dict.fromkeys("0123456789", self._digit),
             **dict.fromkeys(STRAY_MARKS, self._stray),
         }
+        for character in ASIDE_STARTS:
+            otherwise = self._steps.get(character, self._literal)
+            self._steps[character] = self._aside_or(otherwise)
 
     # -- writing -------------------------------------------------------------------------------
 
@@ -89,7 +112,7 @@ class InlineStripper:
         """Write the end of a block, once, and reset the kind of line."""
         if self._last != BREAK:
             self._out.append(BREAK)
-        self._last = BREAK
+        self._last = self._recent = BREAK
         self._space = False
         self.end_line()
 
@@ -103,6 +126,7 @@ class InlineStripper:
             return
         self._out.append(" ")
         self._last = " "
+        self._recent += " "
 
     def begin_heading(self) -> None:
         """Begin a heading; the end of its line ends the block."""
@@ -128,9 +152,11 @@ class InlineStripper:
     def _put(self, text: str) -> None:
         if self._space and self._last not in (" ", BREAK):
             self._out.append(" ")
+            self._recent += " "
         self._space = False
         self._out.append(text)
         self._last = text[-1]
+        self._recent = (self._recent + text)[-_KEPT:]
 
     def _literal(self, scan: Scan, length: int = 1) -> bool:
         self._put(scan.text[scan.at : scan.at + length])
@@ -154,6 +180,26 @@ class InlineStripper:
         if special:
             return special(scan)
         return self._emoji(scan)  # nothing else is left
+
+    def _aside_or(self, otherwise: Callable[[Scan], bool]) -> Callable[[Scan], bool]:
+        def step(scan: Scan) -> bool:
+            aside = read_aside(scan, f"{self._recent} " if self._space else self._recent)
+            if aside is None:
+                return False
+            if aside.end < 0:
+                return otherwise(scan)
+            if aside.content is not None:
+                self._put(self._atoms.keep(aside.content))
+            elif aside.emoji is not None:
+                self._put(self._atoms.put_emoji(aside.emoji))
+            elif aside.text:
+                self._put(aside.text)
+            elif scan.text[aside.end : aside.end + 1] in _NO_SPACE_BEFORE:
+                self._space = False
+            scan.at = aside.end
+            return True
+
+        return step
 
     def _emoji(self, scan: Scan) -> bool:
         cluster = EMOJI_CLUSTER.match(scan.text, scan.at)
@@ -196,19 +242,10 @@ class InlineStripper:
         following = scan.peek(run)
         if following is None:
             return False
-        if self._is_literal_marker(marker, run, self._before, following):
+        if is_literal_marker(marker, run, self._before, following):
             return self._literal(scan, run)
         scan.at += run
         return True
-
-    @staticmethod
-    def _is_literal_marker(marker: str, run: int, before: str, following: str) -> bool:
-        if before == " " and following == " ":
-            return run <= 2  # 5 * 3
-        if marker == "*":
-            return before.isdigit() and following.isdigit()  # 5*3
-        words = before.isalnum() and following.isalnum()
-        return words and not (is_wide(before) or is_wide(following))  # snake_case
 
     def _strike(self, scan: Scan) -> bool:
         run = scan.run("~", _RUN)

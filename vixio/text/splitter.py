@@ -121,7 +121,8 @@ class SentenceSplitter:
             if not text or not _EMOJI.match(text):
                 self._text = text
                 return
-            yield Face(self._atoms.take_emoji(text[0]))
+            if emoji := self._atoms.take_emoji(text[0]):  # "": a face that shows nothing
+                yield Face(emoji)
             self._text = text[1:]
 
     def _ends(self, verdict: Verdict, end: int) -> bool:

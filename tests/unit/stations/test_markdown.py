@@ -29,8 +29,8 @@ class Reader:
         if character == BREAK:
             return "¶"
         if atom := self._atoms._atoms.get(character):
-            same = atom.shown == atom.spoken
-            return f"<{atom.shown}>" if same else f"<{atom.shown}={atom.spoken}>"
+            same = atom[0] == atom[1]
+            return f"<{atom[0]}>" if same else f"<{atom[0]}={atom[1]}>"
         emoji = self._atoms._emoji.get(character)
         return f"{{{emoji}}}" if emoji else character
 
@@ -310,7 +310,7 @@ def test_the_text_of_markdown(markdown: str, text: str) -> None:
         ("a [", "a"),
         ("a [b", "a"),
         ("a [b]", "a"),
-        ("a [b]c", "a [b]c"),
+        ("a [b]d", "a [b]d"),
         ("a [b](", "a"),
         ("a [b](c)", "a b"),
         ("a !", "a"),
