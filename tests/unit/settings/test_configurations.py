@@ -166,5 +166,7 @@ def test_the_document_names_every_option_and_its_default(kind: ProviderKind, nam
             default = field.get_default(call_default_factory=True)
             if isinstance(default, ProviderEntry):
                 default = default.given()
+            if isinstance(default, tuple):
+                default = list(default)
             found = None if rows[key] in {"–", "null"} else yaml.safe_load(rows[key])
             assert found == default, f"{kind}.{key}"
