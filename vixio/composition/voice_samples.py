@@ -109,7 +109,7 @@ def _read(
 
     content = {"tts": tts, "language": language}
     section = stored_section(settings, content, os.environ).tts
-    return section or settings.tts, sentences(text or greeting(language))
+    return section or settings.tts, sentences(text or greeting(language), language)
 
 
 def _sections(settings: Settings, provider: str) -> Sequence[TTSSection]:

@@ -14,7 +14,7 @@ from vixio.core.chunk import (
     TurnFailed,
 )
 from vixio.core.emotions import EMOTIONS, emotion_of
-from vixio.core.station import ReplyStation
+from vixio.core.station import Emit, ReplyStation, StationContext
 from vixio.core.streams import closing
 from vixio.stations.speech_text import SpeechText
 from vixio.text.splitter import Face, Limits, Words
@@ -31,11 +31,16 @@ class SentenceAggregatorStation(ReplyStation):
 
     def __init__(self, limits: Limits | None = None) -> None:
         self._limits = limits or Limits()
+        self._speaking: StationContext | None = None
+
+    def bind(self, context: StationContext, emit: Emit) -> None:
+        """See :meth:`~vixio.core.station.Station.bind`; without a session no language is known."""
+        super().bind(context, emit)
+        self._speaking = context
 
     async def run(self, upstream: AsyncIterator[Chunk]) -> AsyncIterator[Chunk]:
         """Collect sentences; the last one is emitted when ``upstream`` ends."""
-        context = getattr(self, "context", None)
-        reply = _Reply(self._limits, context.language if context is not None else "")
+        reply = _Reply(self._limits, self._speaking.language if self._speaking else "")
         words_came = False
         async with closing(upstream) as chunks:
             async for chunk in chunks:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,10 @@ from vixio.core.chunk import (
     ToolReturned,
     TurnFailed,
 )
+from vixio.core.history import History
+from vixio.core.metrics import Counters
+from vixio.core.station import StationContext
+from vixio.core.tools.toolset import ToolSet
 from vixio.stations.sentence_aggregator import SentenceAggregatorStation
 
 CALL = ToolCalled(1, "c1", "self.lamp.turn_on", "{}")
@@ -34,6 +39,32 @@ async def run(*chunks: Chunk | str) -> list[Chunk]:
 
     out = [chunk async for chunk in SentenceAggregatorStation().run(upstream())]
     return [chunk for chunk in out if not isinstance(chunk, SpeechAhead)]
+
+
+async def speech(text: str, language: str) -> str:
+    """Return what a voice says, in a session with a language."""
+
+    async def upstream() -> AsyncIterator[Chunk]:
+        yield TextDelta(1, text)
+
+    async def emit(chunks: Sequence[Chunk]) -> None:
+        raise AssertionError(f"nothing is emitted here: {chunks}")
+
+    def spawn(work: Coroutine[Any, Any, None]) -> None:
+        raise AssertionError("nothing runs beside it")
+
+    station = SentenceAggregatorStation()
+    context = StationContext("s", "d", History(), ToolSet(), Counters(), spawn, language)
+    station.bind(context, emit)
+    out = [chunk async for chunk in station.run(upstream())]
+    return " ".join(chunk.spoken for chunk in out if isinstance(chunk, Sentence))
+
+
+async def test_a_formula_is_spoken_in_the_language_of_the_session() -> None:
+    formula = r"\(3 \times 4\)"
+    assert await speech(formula, "en") == "3 times 4"
+    assert await speech(formula, "zh") == "3乘4"
+    assert await speech(formula, "de") == "3 × 4"
 
 
 async def test_sentences_and_the_rest_at_the_end() -> None:
