@@ -194,9 +194,9 @@ class Dialogue:
                     self._utterances.clear()
                     await self.engine.feed(Abort("wake word"), now())
                 case Action.CUT:
-                    stopped = await self._slot.cut(cause)
+                    stopped = await self._slot.cut(cause, happened)
                 case Action.SILENCE if not stopped:
-                    await self.endings.stop_speech()
+                    self.endings.hold_stop()
                 case Action.GREET if isinstance(chunk, TextInput):
                     if (greeting := self._answers.own.greeting(chunk.text)) is not None:
                         await self._say(greeting)

@@ -31,6 +31,14 @@ them behind a close, and listen then on a closed connection (py-xiaozhi, Convers
 LISTENS_S: Final = 0.1
 """The same from the ``listen start`` on that answers it: py-xiaozhi sends it as the first step."""
 
+HOLD_S: Final = 0.15
+"""From ``abort`` to ``tts stop``. A press of the push-to-talk button and a wake word send ``listen
+start`` right behind the ``abort`` (main/application.cc, HandleStartListeningEvent); the chat button
+does not, and the device speaks on until the stop (HandleToggleChatEvent)."""
+
+CROSSING_S: Final = 0.5
+"""A device that is told to speak may have sent ``abort`` or ``listen start`` before it knew."""
+
 Alert = tuple[str, str, str]
 """Status, message and emotion of an alert."""
 
@@ -53,6 +61,9 @@ class Endings:
         self._changed = Waiters()
         self._stop_settled_at = -math.inf
         self._notice_read_at = -math.inf
+        self._held = False
+        """Whether a ``tts stop`` is held back: the device may be about to listen."""
+        self._stopping = asyncio.Lock()
         self._later: Alert | None = None
         """A notice that waits until ``tts stop`` has been handled."""
 
@@ -63,8 +74,32 @@ class Endings:
 
     async def stop_speech(self) -> None:
         """Send ``tts stop``. Raises ConnectionClosed."""
-        await self._connection.send_speech_stop()
+        async with self._stopping:
+            self._held = False
+            await self._connection.send_speech_stop()
         self._stop_settled_at = now() + STOP_S
+
+    def hold_stop(self) -> None:
+        """Send ``tts stop`` soon, unless the device listens before.
+
+        Clients take a stop behind their ``listen start`` for the end of the user's turn.
+        """
+        if not self._held:
+            self._held = True
+            self._stop_settled_at = now() + HOLD_S + STOP_S
+            self._spawn(self._stop_later())
+
+    async def _stop_later(self) -> None:
+        await asyncio.sleep(HOLD_S)
+        await self.release_stop()
+
+    async def release_stop(self) -> None:
+        """Send a ``tts stop`` that is held back: what follows must come behind it."""
+        async with self._stopping:
+            held, self._held = self._held, False
+            if held:
+                await self._connection.send_speech_stop()
+                self._stop_settled_at = now() + STOP_S
 
     async def stop_speech_with(self, notice: Alert | None) -> None:
         """Send ``tts stop`` and show a notice where the device keeps it. Raises ConnectionClosed.
@@ -111,7 +146,8 @@ class Endings:
             self._changed.wake()
 
     def listens(self) -> None:
-        """Note a ``listen start``, which answers ``tts stop``."""
+        """Note a ``listen start``, which answers ``tts stop`` and makes one needless."""
+        self._held = False
         settled_at = now() + LISTENS_S
         if settled_at < self._stop_settled_at:
             self._stop_settled_at = settled_at

@@ -13,7 +13,7 @@ from vixio.core.messages.fault import Fault
 from vixio.core.pacer import Pacer
 from vixio.core.session import events
 from vixio.core.session.emitter import Emitter
-from vixio.core.session.endings import Endings
+from vixio.core.session.endings import CROSSING_S, Endings
 from vixio.core.session.engine import Engine
 from vixio.core.session.reply import Reply
 from vixio.core.session.session_floor import SessionFloor
@@ -27,6 +27,9 @@ from vixio.core.turns.floor import STOP_WINDOW_S, Action, Input
 
 GIVES_WAY = frozenset({"superseded", "continued", "listen", "failed"})
 """Causes for which a speech that was not heard yet is said later: the user speaks."""
+
+LISTENS_NEXT = frozenset({Input.ABORT, Input.BUTTON_DOWN, Input.LISTEN_START})
+"""What a device sends that listens then, or may."""
 
 Post = Callable[[Callable[[], Awaitable[None]]], None]
 """Queues a command for the listening task."""
@@ -97,8 +100,12 @@ class ReplySlot:
         parts.emit(events.TurnStarted, turn.turn_id, turn.text)
         parts.context.spawn(self._run(reply, failed))
 
-    async def cut(self, cause: str) -> bool:
-        """End the reply; return whether ``tts stop`` was sent."""
+    async def cut(self, cause: str, by: Input | None = None) -> bool:
+        """End the reply; return whether it was being spoken.
+
+        ``by``: what the device sent, if that is why. ``tts stop`` follows, but not to a device that
+        has begun to listen: it has left Speaking by itself.
+        """
         reply, self.reply = self.reply, None
         if reply is None or not reply.active:
             return False
@@ -111,9 +118,16 @@ class ReplySlot:
             # Also if the wait is cancelled, with the recogniser's task of words that became void.
             if speaking:
                 self.last_cut = reply.pacer
-                await self._parts.endings.stop_speech()
+                await self._stop(reply, by)
             self._settle(reply, cause)
         return speaking
+
+    async def _stop(self, reply: Reply, by: Input | None) -> None:
+        endings, started_at = self._parts.endings, reply.pacer.started_at
+        if started_at is None or now() < started_at + CROSSING_S or by not in LISTENS_NEXT:
+            await endings.stop_speech()
+        elif by is Input.ABORT:
+            endings.hold_stop()
 
     def cut_for_more(self, reply: Reply) -> None:
         """End a reply that was not heard: the user goes on with what they were saying."""
@@ -190,6 +204,7 @@ class ReplySlot:
         await parts.utterances.over(parts.settings.hold if reply.speech is None else None)
         if reply.speech is not None and reply.speech.script is not None:
             await reply.speech.script.begin()
+        await parts.endings.release_stop()
         for action in self._floor.step(Input.SPEAKS):
             self.hold(action)
         if not self._floor.full_duplex:
