@@ -38,9 +38,11 @@ async def test_none_follows_a_start(mode: ListenMode, aborts: bool, apart: float
             await asyncio.sleep(apart)
         talk.device.put(ListenStart(mode))
         await asyncio.sleep(2)
-        assert talk.device.all("stop") == []
+        # A device may repeat a start of another mode while it speaks.
+        stops = 0 if aborts or mode is ListenMode.MANUAL else 1
+        assert len(talk.device.all("stop")) == stops
         talk.device.put(TextInput("more"))
-        await talk.device.wait_for("stop")
+        await talk.device.wait_for("stop", stops + 1)
         assert talk.device.texts()[-1] == "Fine."
 
 

@@ -28,8 +28,9 @@ from vixio.core.turns.floor import STOP_WINDOW_S, Action, Input
 GIVES_WAY = frozenset({"superseded", "continued", "listen", "failed"})
 """Causes for which a speech that was not heard yet is said later: the user speaks."""
 
-LISTENS_NEXT = frozenset({Input.ABORT, Input.BUTTON_DOWN, Input.LISTEN_START})
-"""What a device sends that listens then, or may."""
+LISTENS_NEXT = frozenset({Input.ABORT, Input.BUTTON_DOWN})
+"""What a device sends that listens then, or may. Not a start of another mode alone: a device may
+repeat it while it speaks."""
 
 Post = Callable[[Callable[[], Awaitable[None]]], None]
 """Queues a command for the listening task."""
