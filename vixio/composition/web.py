@@ -15,7 +15,7 @@ from vixio.http.upgrade import Upgrades
 from vixio.settings import Settings
 from vixio.transports.admission.admission import Admission
 from vixio.transports.admission.hosts import HostPolicy
-from vixio.transports.admission.origin import ANY, OriginPolicy
+from vixio.transports.admission.origin import OriginPolicy
 
 if TYPE_CHECKING:
     from starlette.routing import Route
@@ -64,4 +64,4 @@ def has_console(settings: Settings) -> bool:
 
 def own_origins(settings: Settings) -> OriginPolicy:
     """Return which web pages may change things over HTTP: never every page."""
-    return OriginPolicy([each for each in settings.server.allowed_origins if each != ANY])
+    return OriginPolicy(settings.server.allowed_origins)

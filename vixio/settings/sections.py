@@ -199,7 +199,7 @@ class ServerSettings(Section):
     """Addresses or networks whose X-Forwarded-* headers are used."""
     allowed_origins: tuple[str, ...] = ()
     """Web pages that may open a device's WebSocket, as https://console.example.org, besides those
-    of the server's own origin; "*": every page."""
+    of the server's own origin."""
     access: Literal["open", "allow_list", "activation"] = "open"
     """Which devices may use the server: all that are not blocked; those that were added by their
     id; those that were claimed by the code that they show. See docs/devices.md."""
@@ -216,7 +216,12 @@ class ServerSettings(Section):
     @classmethod
     def _origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         for entry in value:
-            if entry != "*" and not re.fullmatch(r"https?://[^\s/@?#]+/?", entry):
+            if entry.strip() == "*":
+                raise ValueError(
+                    "'*' would let every web page that a user opens talk as a device, and read its "
+                    "answers: list the pages, such as https://console.example.org"
+                )
+            if not re.fullmatch(r"https?://[^\s/@?#]+/?", entry):
                 raise ValueError(
                     f"expected origins such as https://console.example.org, found {entry!r}"
                 )

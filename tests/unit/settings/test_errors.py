@@ -177,6 +177,14 @@ def failure(path: Path, environment: dict[str, str] | None = None) -> str:
             ),
         ),
         (
+            "server: {allowed_origins: ['*']}",
+            (
+                ":1: server.allowed_origins: '*' would let every web page that a user opens talk "
+                "as a device, and read its answers: list the pages, such as "
+                "https://console.example.org"
+            ),
+        ),
+        (
             "server: {allowed_origins: [page.example]}",
             (
                 ":1: server.allowed_origins: expected origins such as https://console.example.org, "

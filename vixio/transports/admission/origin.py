@@ -13,8 +13,6 @@ from urllib.parse import urlsplit
 
 from vixio.core.errors import ConfigError
 
-ANY = "*"
-
 _PORTS = {"http": 80, "ws": 80, "https": 443, "wss": 443}
 
 _Origin = tuple[str, str, int]
@@ -24,19 +22,17 @@ _Origin = tuple[str, str, int]
 class OriginPolicy:
     """Allows pages of the server's own origin, and those that are listed.
 
-    ``allowed``: origins as ``https://console.example.org``; ``*`` allows every page. Raises
-    ConfigError if one is no origin.
+    ``allowed``: origins as ``https://console.example.org``. Raises ConfigError if one is no
+    origin, as ``*`` is not.
     """
 
     def __init__(self, allowed: Sequence[str] = ()) -> None:
-        self._any = ANY in allowed
         self._allowed: set[_Origin] = set()
         for text in allowed:
             origin = _parse(text)
-            if origin is not None:
-                self._allowed.add(origin)
-            elif text != ANY:
+            if origin is None:
                 raise ConfigError(f"allowed_origins: {text!r} is not like https://example.org")
+            self._allowed.add(origin)
 
     def allows(self, origins: Iterable[str], hosts: Iterable[str]) -> bool:
         """Return whether a request may be served.
@@ -47,8 +43,6 @@ class OriginPolicy:
         return all(self._allows(text.strip(), hosts) for text in origins)
 
     def _allows(self, text: str, hosts: Iterable[str]) -> bool:
-        if self._any:
-            return True
         origin = _parse(text)
         if origin is None:  # "null": a page of a file, or of a sandbox
             return False

@@ -61,11 +61,19 @@ def negotiated_version(header: str, stated: object) -> Version:
 
 
 def parse_hello(message: JsonObject, version_header: str = "") -> Hello | HelloRefused:
-    """Read a device's hello; never raises."""
+    """Read a device's hello; never raises.
+
+    What it leaves out of ``audio_params``, or states as null, is Opus at 16 kHz in mono, 60 ms a
+    packet: clients other than the firmware send a part of them, or none.
+    """
     params = message.get("audio_params")
+    if params is None:
+        params = {}
     if not isinstance(params, dict):
         return HelloRefused("audio_params", "hello needs audio_params with format opus")
-    codec = next((known for known in CODECS if params.get("format") == known), None)
+    stated = params.get("format")
+    form = CODECS[0] if stated is None else stated
+    codec = next((known for known in CODECS if _lower(form) == known), None)
     if codec is None:
         return HelloRefused("audio_format", "hello needs audio_params.format opus, or pcm")
     audio = _parse_audio(params, codec)
@@ -87,13 +95,28 @@ def parse_hello(message: JsonObject, version_header: str = "") -> Hello | HelloR
 def _parse_audio(params: JsonObject, codec: Codec) -> AudioFormat | HelloRefused:
     rates = PCM_RATES if codec == "pcm" else SAMPLE_RATES
     durations = PCM_FRAME_DURATIONS_MS if codec == "pcm" else FRAME_DURATIONS_MS
-    sample_rate = params.get("sample_rate", DEFAULT_SAMPLE_RATE)
-    if type(sample_rate) is not int or sample_rate not in rates:
+    sample_rate = _number(params.get("sample_rate"), DEFAULT_SAMPLE_RATE)
+    if sample_rate not in rates:
         return _wanted("sample_rate", codec, rates)
-    frame_ms = params.get("frame_duration", DEFAULT_FRAME_MS)
-    if type(frame_ms) is not int or frame_ms not in durations:
+    frame_ms = _number(params.get("frame_duration"), DEFAULT_FRAME_MS)
+    if frame_ms not in durations:
         return _wanted("frame_duration", codec, durations)
     return AudioFormat(sample_rate, frame_ms)
+
+
+def _lower(value: object) -> object:
+    return value.lower() if isinstance(value, str) else value
+
+
+def _number(value: object, default: int) -> int:
+    """Return a whole number as any JSON library writes it: 16000, 16000.0 or "16000"; -1: none."""
+    if value is None:
+        return default
+    if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 7:
+        return int(value)
+    if isinstance(value, int | float) and not isinstance(value, bool) and value % 1 == 0:
+        return int(value)
+    return -1
 
 
 def _wanted(field: str, codec: Codec, values: Sequence[int]) -> HelloRefused:

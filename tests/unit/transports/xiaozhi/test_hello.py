@@ -59,28 +59,48 @@ def test_pcm_is_taken_at_16_khz(frame_ms: int) -> None:
     assert (hello.codec, hello.audio) == ("pcm", AudioFormat(16_000, frame_ms))
 
 
-def test_rate_and_frame_may_be_left_out() -> None:
-    hello = parse_hello({"type": "hello", "audio_params": {"format": "opus"}})
+@pytest.mark.parametrize(
+    "audio",
+    [
+        {},
+        {"audio_params": None},
+        {"audio_params": {}},
+        {"audio_params": {"format": "opus"}},
+        {"audio_params": {"format": None, "sample_rate": None, "frame_duration": None}},
+        {"audio_params": {"format": "OPUS"}},
+        {"audio_params": {"sample_rate": 16000}},
+        {"audio_params": {"sample_rate": 16000.0, "frame_duration": 60.0, "channels": 1.0}},
+        {"audio_params": {"sample_rate": "16000", "frame_duration": "60"}},
+        {"audio_params": {"channels": 1}},
+        {"transport": "websocket", "version": 1},
+    ],
+)
+def test_what_is_left_out_is_as_the_firmware_has_it(audio: dict[str, Any]) -> None:
+    hello = parse_hello({"type": "hello", **audio})
     assert hello == Hello(1, AudioFormat(16_000, 60), frozenset())
 
 
 @pytest.mark.parametrize(
     ("message", "reason"),
     [
-        ({"type": "hello"}, "audio_params"),
-        ({"type": "hello", "audio_params": None}, "audio_params"),
         ({"type": "hello", "audio_params": []}, "audio_params"),
-        ({"type": "hello", "audio_params": {"sample_rate": 16000}}, "audio_format"),
+        ({"type": "hello", "audio_params": "opus"}, "audio_params"),
+        (hello_with(format=""), "audio_format"),
+        (hello_with(sample_rate=16000.5), "sample_rate"),
+        (hello_with(sample_rate=float("nan")), "sample_rate"),
+        (hello_with(sample_rate=float("inf")), "sample_rate"),
+        (hello_with(sample_rate=True), "sample_rate"),
+        (hello_with(sample_rate="9" * 5000), "sample_rate"),
+        (hello_with(sample_rate=0), "sample_rate"),
+        (hello_with(frame_duration=[]), "frame_duration"),
         (hello_with(format="mp3"), "audio_format"),
         (hello_with(format=["opus"]), "audio_format"),
         (hello_with(sample_rate=44100), "sample_rate"),
         (hello_with(format="pcm", sample_rate=48000), "sample_rate"),
         (hello_with(format="pcm", frame_duration=10), "frame_duration"),
         (hello_with(frame_duration=120), "frame_duration"),
-        (hello_with(sample_rate="16000"), "sample_rate"),
         (hello_with(sample_rate=[16000]), "sample_rate"),
         (hello_with(frame_duration=30), "frame_duration"),
-        (hello_with(frame_duration=None), "frame_duration"),
     ],
 )
 def test_what_cannot_be_decoded_is_refused(message: dict[str, Any], reason: str) -> None:

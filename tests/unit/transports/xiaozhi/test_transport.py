@@ -73,8 +73,8 @@ async def test_the_hello_sets_device_and_format() -> None:
         ("[]", "missing"),
         (b"binary", "missing"),
         (b"", "missing"),
-        (json.dumps({"type": "hello"}), "audio_params"),
-        (json.dumps({**HELLO, "audio_params": {}}), "audio_format"),
+        (json.dumps({"type": "hello", "audio_params": []}), "audio_params"),
+        (json.dumps({**HELLO, "audio_params": {"format": ""}}), "audio_format"),
         (json.dumps({**HELLO, "audio_params": {"format": "mp3"}}), "audio_format"),
         (
             json.dumps({**HELLO, "audio_params": {"format": "opus", "sample_rate": 1}}),
