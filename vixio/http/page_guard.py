@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from starlette.datastructures import Headers
+from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -63,11 +64,37 @@ class HostGuard:
         await self._app(scope, receive, send)
 
 
+_DEVICES: Final = ("/xiaozhi/ota", "/mcp/vision/")
+"""Paths that a device asks, and so does a client that is a web page."""
+
+
+class _CrossOrigin(CORSMiddleware):
+    """Lets pages of listed origins read the answers to devices (Fetch standard, "CORS protocol").
+
+    They send headers of their own (Device-Id, Client-Id, Authorization), for which a browser asks
+    first, and private networks may be asked from public pages. Cookies are not among them.
+    """
+
+    def __init__(self, app: ASGIApp, origins: OriginPolicy) -> None:
+        super().__init__(
+            app,
+            allow_methods=("GET", "HEAD", "POST"),
+            allow_headers=("*",),
+            allow_private_network=True,
+        )
+        self._origins = origins
+
+    def is_allowed_origin(self, origin: str) -> bool:
+        """Return whether ``origin`` is listed."""
+        return self._origins.allows((origin,), ())
+
+
 class PageGuard:
     """Passes requests on to ``app``, unless a page of a foreign origin makes them."""
 
     def __init__(self, app: ASGIApp, origins: OriginPolicy, counters: Counters) -> None:
         self._app = app
+        self._of_devices = _CrossOrigin(app, origins)
         self._origins = origins
         self._counters = counters
 
@@ -80,4 +107,5 @@ class PageGuard:
                 answer = JSONResponse(_REFUSED, 403, _HEADERS, "application/problem+json")
                 await answer(scope, receive, send)
                 return
-        await self._app(scope, receive, send)
+        by_page = scope["type"] == "http" and scope["path"].startswith(_DEVICES)
+        await (self._of_devices if by_page else self._app)(scope, receive, send)

@@ -25,6 +25,7 @@ from vixio.transports.admission.admission import Admission, AdmissionSettings
 from vixio.transports.admission.auth import TokenCheck
 from vixio.transports.admission.identity import Identity
 from vixio.transports.admission.limits import Limits
+from vixio.transports.admission.origin import OriginPolicy
 
 
 class Answer:
@@ -63,11 +64,14 @@ async def serving(
     ota: OtaSettings | None = None,
     *,
     counters: Counters | None = None,
+    origins: OriginPolicy | None = None,
     **settings: Any,  # noqa: ANN401  the settings' own types
 ) -> AsyncIterator[int]:
     """Serve with ``settings`` of the admission."""
     admission = Admission(AdmissionSettings(**settings), counters=counters)
-    app = create_http_app(ota or OtaSettings(), lambda: {"connected": 3}, admission)
+    app = create_http_app(
+        ota or OtaSettings(), lambda: {"connected": 3}, admission, origins=origins
+    )
     server = HttpServer(app, "127.0.0.1", 0, admission=admission)
     await server.start()
     assert server.port != 0
