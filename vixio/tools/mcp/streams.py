@@ -10,6 +10,7 @@ module imports the SDK.
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from types import TracebackType
@@ -21,12 +22,14 @@ from mcp import StdioServerParameters, Tool, stdio_client
 from mcp.client import Transport
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
-from mcp.types import JSONRPCResponse
+from mcp.shared.message import SessionMessage
+from mcp.types import JSONRPCResponse, jsonrpc_message_adapter
 from pydantic import ValidationError
 
 from vixio.core.backoff import Backoff
 from vixio.core.environment_proxy import proxy_for
 from vixio.core.errors import ConfigError, ToolError
+from vixio.core.well_formed import well_formed
 from vixio.tools.bounds import MAX_NAME_CHARS, MAX_TOOLS
 from vixio.tools.mcp.config import STEADY_SECONDS, McpServerConfig
 from vixio.tools.mcp.stderr import StderrLog, stderr_log
@@ -49,6 +52,8 @@ class ToolSieve:
 
     def __call__(self, item: Any) -> Any:  # noqa: ANN401 - the SDK's message, or an error
         """Keep as many tools as can be used, and one more that shows that there were more."""
+        if isinstance(item, ValidationError):
+            item = _mended(item)
         message = getattr(item, "message", None)
         tools = message.result.get("tools") if isinstance(message, JSONRPCResponse) else None
         if isinstance(tools, list):
@@ -68,6 +73,19 @@ class ToolSieve:
             self.malformed[named[:MAX_NAME_CHARS]] = f"{place}: {first['msg']}"
             return False
         return True
+
+
+def _mended(error: ValidationError) -> Any:  # noqa: ANN401 - as below
+    """Return the message that the SDK could not read for half of a surrogate pair in a text.
+
+    Its call would wait for its whole time-out. Anything else is the error that it was.
+    """
+    line = error.errors()[0]["input"]
+    try:
+        text = json.dumps(json.loads(line), ensure_ascii=False)
+        return SessionMessage(jsonrpc_message_adapter.validate_json(well_formed(text)))
+    except (TypeError, ValueError, RecursionError):
+        return error
 
 
 class GrowingPauses:
