@@ -26,7 +26,7 @@ HELLO_S, SOON_S = 60.0, 0.5
 REFUSED: dict[str, tuple[Misbehaviour, str]] = {
     "a listen first": (Misbehaviour(hello="wrong_text"), "missing"),
     "audio first": (Misbehaviour(hello="wrong_binary"), "missing"),
-    "no audio format": (Misbehaviour(hello_body={"audio_params": None}), "audio_params"),
+    "no audio parameters": (Misbehaviour(hello_body={"audio_params": []}), "audio_params"),
     "unknown audio format": (
         Misbehaviour(hello_body={"audio_params": {"format": "mp3", "sample_rate": 16_000}}),
         "audio_format",
