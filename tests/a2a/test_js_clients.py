@@ -80,7 +80,7 @@ SCRIPTS: dict[str, tuple[Answer, ...]] = {
 CLEAR = '{"city": "%s", "days": 5, "sky": "clear"}'
 RESULTS = {
     "call": [CLEAR % "Paris", CLEAR % "Rome"],
-    "text": ['Tool "get_weather" returned: {"sky": "clear"}'],
+    "text": ['{"sky": "clear"}'],  # without the words around it
     "parallel": [CLEAR % "Paris", CLEAR % "Rome"],
     "context": [],
 }
