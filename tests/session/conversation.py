@@ -63,6 +63,8 @@ class Conversation:
     counters: Counters = field(default_factory=Counters)
     turn: TurnSettings = field(default_factory=TurnSettings)
     endpointing: EndpointingFactory | None = None
+    timeouts: Timeouts = TIMEOUTS
+    """Of the stations."""
     settings: SessionSettings = field(default_factory=lambda: SessionSettings(timeouts=TIMEOUTS))
     runtime: ToolRuntime | None = None
     """Runs the session's tools; its sources are the session's."""
@@ -85,15 +87,15 @@ class Conversation:
             stations=[
                 VADStation(self.vad, VADSettings(timeout=1.0)),
                 TurnDetectorStation(self.turn, self.endpointing),
-                ASRStation(self.asr, TIMEOUTS),
+                ASRStation(self.asr, self.timeouts),
                 TextAggregatorStation(),
                 AgentStation(
                     self.agent,
-                    TIMEOUTS,
+                    self.timeouts,
                     follow_tools=follow_tools,
                 ),
                 SentenceAggregatorStation(),
-                TTSStation(self.tts, TIMEOUTS),
+                TTSStation(self.tts, self.timeouts),
             ]
         )
 

@@ -139,12 +139,14 @@ class Pacer:
         if self._stopped:
             return
         self.put_sentences += 1
-        self._last_put = _Spoken(text, kept=kept)
-        self._queue.append(self._last_put)
+        sentence = _Spoken(text, kept=kept)
+        if kept:
+            self._last_put = sentence
+        self._queue.append(sentence)
         self._changed.wake()
 
     def break_off(self) -> None:
-        """Note that the rest of the audio of the last sentence is missing: it is not heard."""
+        """Note that the rest of the audio of the last kept sentence is missing: not heard."""
         if self._last_put is not None:
             self._last_put.whole = False
 

@@ -287,7 +287,8 @@ class AssistantSettings(Section):
     daily_turns: TurnsADay = 0
     """Turns of a device that are answered on one day; 0: any number."""
     filler_after: float = Field(default=2.0, ge=0, le=60, allow_inf_nan=False)
-    """Seconds without an answer after which a few words are said; 0: never."""
+    """Seconds without an answer after which a few words are said, and again in a speech that falls
+    silent; 0: never."""
     messages: str = ""
     """Folder of catalogues for what the assistant says by itself, over the packaged ones."""
     history_turns: int = Field(default=20, ge=1, le=1_000)

@@ -273,6 +273,19 @@ async def test_what_broke_off_or_only_bridges_a_pause_is_not_heard() -> None:
 
 
 @on_virtual_time
+async def test_what_breaks_off_is_the_sentence_and_not_the_bridge_behind_it() -> None:
+    reply = Reply()
+    async with reply.running() as task:
+        await reply.say(DIGITS)
+        await reply.say("I'm still working on it.", kept=False)
+        reply.break_off()
+        await reply.say(LETTERS)
+        reply.finish()
+        await task
+        assert reply.heard_text() == LETTERS
+
+
+@on_virtual_time
 async def test_the_packet_that_sounds() -> None:
     reply = Reply()
     async with reply.running() as task:

@@ -34,8 +34,12 @@ PARTS: Final = ("agent", "asr", "tts", "vad", "other")
 FILLERS: Final = ("filler_1", "filler_2", "filler_3")
 """The keys of what is said while the model takes long."""
 
+FILLERS_AGAIN: Final = ("filler_again_1", "filler_again_2")
+"""The keys of what is said later, when nothing has been heard for a while."""
+
 __all__ = [
     "FILLERS",
+    "FILLERS_AGAIN",
     "LOADING",
     "PARTS",
     "REASONS",

@@ -92,7 +92,9 @@ class Reply:
         self.start = SpeechStart(self._pacer, latency, lead)
         """Takes the floor when there is, or will soon be, something to hear."""
         self.start.on_taken = self._floor_taken
-        self._filler = Filler(self.timeline, self.start, self._pacer, self._audio)
+        self._filler = Filler(
+            self.timeline, self.start, self._pacer, self._audio, settings.timeouts.tts
+        )
         self._tools = ToolRecord(self.timeline, emit)
         self._failed = False
         self._sentences: int | None = None
@@ -226,10 +228,14 @@ class Reply:
             self._task.cancel()
 
     def _fill(self, group: asyncio.TaskGroup) -> None:
-        """Say a few words if the answer to the user takes long."""
-        after, limit = self._settings.filler_after, self._settings.timeouts.tts
-        if after and self.turn.understood and self.speech is None:
-            self._filler.start(group, after, limit, self._engine, self._context)
+        """Say a few words if the answer takes long: on command, only once it has begun."""
+        after = self._settings.filler_after
+        if not (after and self.turn.understood):
+            return
+        if self.speech is None:
+            self._filler.start(group, after, self._engine, self._context)
+        elif self.speech.question:
+            self._filler.start(group, None, self._engine, self._context)
 
     def _floor_taken(self) -> None:
         self._record.started()
@@ -295,7 +301,7 @@ class Reply:
 
     async def _apologise(self, fault: Fault) -> None:
         """Say what happened; if that fails too, it is shown."""
-        self._filler.needless = True
+        self._filler.over = True
         language = self._language
         words = fault.words(language)
         spoken_before = self._made_something
@@ -333,8 +339,7 @@ class Reply:
     async def _take(self, chunk: Chunk) -> None:
         if self._over:
             return
-        if isinstance(chunk, SpeechAhead | Sentence | AudioOut):
-            self._filler.needless = True
+        self._filler.note(chunk)
         match chunk:
             case AudioOut(pcm=pcm, sample_rate=rate):
                 self._made_something = True

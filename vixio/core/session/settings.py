@@ -17,8 +17,9 @@ class SessionSettings:
     ``hold``: seconds for which a finished reply waits while the user speaks again; what is said on
     command waits without a limit. ``language`` and ``wake_reply`` are those of the default profile.
     ``max_reply``: seconds after which an answer ends at its next sentence; 0: no limit.
-    ``filler_after``: seconds without an answer after which a few words are said; 0: never. Needs an
-    engine whose ``speak`` may run beside its ``reply``.
+    ``filler_after``: seconds without an answer after which a few words are said; later again in a
+    speech that falls silent; 0: never. Needs an engine whose ``speak`` may run beside its
+    ``reply``.
     """
 
     language: str = "en"
