@@ -21,6 +21,10 @@ from vixio.transports.admission.access import OPEN_DOOR, Invitation, Visit
 from vixio.transports.admission.firmware import Firmware
 from vixio.transports.admission.identity import Identity
 
+NO_TOKEN_NEEDED = "open"
+"""The token where none is checked. Clients exist that fail without the key (the SDK for xiaozhi on
+PyPI); it has no space, so the firmware puts "Bearer " before it. It opens nothing anywhere."""
+
 UNKNOWN_FIRMWARE = "0.0.0"
 """Never newer than what a device runs (ota.cc, IsNewVersionAvailable)."""
 
@@ -213,7 +217,6 @@ def ota_answer(
     answer["websocket"] = {
         "url": websocket_url(settings, headers, own_host, trust_forwarded=trust_forwarded),
         "version": settings.websocket_version,
+        "token": invitation.token or NO_TOKEN_NEEDED,
     }
-    if invitation.token:
-        answer["websocket"]["token"] = invitation.token
     return answer

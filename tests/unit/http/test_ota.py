@@ -191,7 +191,7 @@ def test_the_answer_has_the_sections_and_no_null() -> None:
     assert round(before * 1000) <= told <= round(time.time() * 1000)
     assert isinstance(answer["server_time"]["timezone_offset"], int)
     assert answer["firmware"] == {"version": "0.0.0", "url": ""}
-    assert answer["websocket"] == {"url": "ws://h:8000/xiaozhi/v1/", "version": 1}
+    assert answer["websocket"] == {"url": "ws://h:8000/xiaozhi/v1/", "version": 1, "token": "open"}
     json.dumps(answer)
 
 
@@ -235,7 +235,7 @@ def test_without_a_time_zone_the_offset_is_that_of_the_machine(
     assert answer["server_time"]["timezone_offset"] == 210
 
 
-def test_an_invited_device_gets_its_token_if_there_is_one() -> None:
+def test_an_invited_device_always_gets_a_token() -> None:
     settings = OtaSettings(websocket_version=3)
 
     def answered(token: str) -> object:
@@ -243,7 +243,7 @@ def test_an_invited_device_gets_its_token_if_there_is_one() -> None:
         return ota_answer(settings, {}, b"", "h", invitation=invited)["websocket"]
 
     assert answered("t") == {"url": "ws://h:8000/xiaozhi/v1/", "version": 3, "token": "t"}
-    assert answered("") == {"url": "ws://h:8000/xiaozhi/v1/", "version": 3}
+    assert answered("") == {"url": "ws://h:8000/xiaozhi/v1/", "version": 3, "token": "open"}
 
 
 def test_a_device_that_is_not_admitted_gets_a_notice_and_no_address() -> None:

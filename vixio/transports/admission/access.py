@@ -36,7 +36,7 @@ class Invitation:
 
     admitted: bool
     token: str = ""
-    """Empty: none is needed, or none could be made."""
+    """Empty: none is needed."""
     code: str = ""
     """Six digits that the device shows and reads aloud; empty: there is nothing to enter."""
     message: str = ""
