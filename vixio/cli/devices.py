@@ -234,7 +234,7 @@ def _state(device: DeviceRecord) -> str:
 def _values(device: DeviceRecord) -> dict[str, Any]:
     values = asdict(device)
     values["proves"] = "by its key" if values.pop("hmac_key") else ""
-    del values["challenge"]
+    del values["challenge"], values["granted"]
     for name in (
         "first_seen",
         "last_seen",

@@ -25,6 +25,7 @@ from vixio.devices.records import (
     checked_text,
 )
 from vixio.devices.tables import CODES, DeviceTable, TokenTable
+from vixio.devices.tokens import waiting_id
 from vixio.devices.visits import CODE_IDLE_MS, DIGITS
 from vixio.transports.admission.identity import Identity
 
@@ -61,7 +62,7 @@ class Desk:
                     f"{device.id} shows a code: claim it by that. `vixio devices add {device.id}` "
                     "lets in whoever has this id"
                 )
-            await self._claim(devices, device, actor, name, at)
+            await self._claim(devices, device, actor, name, at, code if by_code else "")
         return await self.device(device.id)
 
     async def add(
@@ -98,12 +99,20 @@ class Desk:
         return max(self._clock(), seen, issued + 1)
 
     async def _claim(
-        self, devices: DeviceTable, device: DeviceRecord, actor: str, name: str, at: int
+        self,
+        devices: DeviceTable,
+        device: DeviceRecord,
+        actor: str,
+        name: str,
+        at: int,
+        code: str = "",
     ) -> None:
         if device.blocked_at is not None:
             raise RegistryError(
                 f"{device.id} is blocked: `vixio devices unblock {device.id}` first"
             )
+        if code and device.code == code:  # it may have another one since it was looked up
+            await devices.tokens.grant(waiting_id(device), at)
         same = device.claimed_at is not None and device.asking_client in ("", device.client_id)
         await devices.set(
             device.id,

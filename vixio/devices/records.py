@@ -60,6 +60,8 @@ class Standing:
     unproven: bool = False
     """It has a key, and has not shown that it has."""
     tokens_from: int = 0
+    granted: str = ""
+    """The id of the token that it got with its code, valid since the claim of that code."""
     name: str = ""
     profile: str = ""
     person: str = ""
@@ -118,6 +120,8 @@ class DeviceRecord:
     """Of the person that it belongs to; None: nobody."""
     person: str | None
     """The name of that person."""
+    granted: str | None
+    """As :attr:`Standing.granted`; None: there is none."""
     rssi: int | None
     """Strength of its Wi-Fi signal when it last stated one to OTA, in dBm."""
 
@@ -145,6 +149,7 @@ class DeviceRecord:
             blocked=None if self.blocked_at is None else self.block_reason,
             unproven=bool(self.hmac_key) and self.verified_at is None,
             tokens_from=self.tokens_from,
+            granted=self.granted or "",
             name=self.name,
             profile=self.profile or "",
             person=self.person_id or "",

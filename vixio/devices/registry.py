@@ -210,7 +210,8 @@ class DeviceRegistry(Access):
             return Invitation(admitted=True, token=token.text if token else "")
         if device.last_seen in (device.first_seen, device.code_at):
             self.on_waiting(device)
-        return self._notice(device, visit.language or self._language)
+        language = visit.language or self._language
+        return self._notice(device, language, token.text if token else "")
 
     async def activate(self, device_id: str, client_id: str, body: bytes) -> Activation:
         standing = self.known.standings.get(device_id, UNKNOWN)
@@ -266,26 +267,26 @@ class DeviceRegistry(Access):
         """Whether a token with a right signature is still good."""
         if ticket.id in self.known.revoked:
             return False
+        standing = self.known.standings.get(identity.device_id)
         if self._outdated_by(ticket):
             return True
-        standing = self.known.standings.get(identity.device_id)
         if standing is None:
             # Unknown: not read yet, or forgotten. Where devices are claimed, only the former.
-            return self._mode is AccessMode.OPEN or not self.known.loaded
+            open_door = self._mode is AccessMode.OPEN or not self.known.loaded
+            return open_door and not ticket.waits
         if not ticket.id:
             return self._mode is AccessMode.OPEN and not standing.tokens_from
-        return ticket.issued_at >= standing.tokens_from and standing.lets_in(
-            self._mode, identity.client_id
-        )
+        return ticket.outlives(standing) and standing.lets_in(self._mode, identity.client_id)
 
     def _outdated_by(self, ticket: Ticket) -> bool:
         """Whether another process may have let the device in, and this one not know it yet: its
         answer to OTA is newer than what is known here.
 
-        Not one of a time to come: the clock was set back since it was issued.
+        Not one of a time to come: the clock was set back since it was issued. Nor one that waits
+        for a claim: that claim has to be known.
         """
         newer = self.known.at - SKEW_MS <= ticket.issued_at <= now_ms() + SKEW_MS
-        return bool(ticket.id) and newer
+        return bool(ticket.id) and not ticket.waits and newer
 
     def _offline(self, visit: Visit) -> Invitation:
         """Answer a visit without the database: as usual, where what is known suffices."""
@@ -300,15 +301,19 @@ class DeviceRegistry(Access):
         self._notes.issued(token)
         return Invitation(admitted=True, token=token.text)
 
-    def _notice(self, device: DeviceRecord, language: str) -> Invitation:
-        """Tell a device that is not let in why, in its language."""
+    def _notice(self, device: DeviceRecord, language: str, token: str) -> Invitation:
+        """Tell a device that is not let in why, in its language. ``token``: for after the claim."""
         if device.blocked_at is not None:
             words = _blocked(device.block_reason).words(language)
             return Invitation(admitted=False, message=words)
         if device.code is not None and self._mode is AccessMode.ACTIVATION:
             words = message("device_code", language, code=device.code)
             return Invitation(
-                admitted=False, code=device.code, message=words, challenge=device.challenge
+                admitted=False,
+                token=token,
+                code=device.code,
+                message=words,
+                challenge=device.challenge,
             )
         words = message("device_unknown", language, device=device.id)
         return Invitation(admitted=False, message=words, challenge=device.challenge)
@@ -362,7 +367,7 @@ class DeviceRegistry(Access):
             self.on_unwelcome(device_id, _blocked(standing.blocked))
         elif ticket is None:
             return
-        elif ticket.id in self.known.revoked or ticket.issued_at < standing.tokens_from:
+        elif ticket.id in self.known.revoked or not ticket.outlives(standing):
             self._send_away(device_id)
         elif self._mode is not AccessMode.OPEN and not standing.claimed:
             if self._outdated_by(ticket):

@@ -29,8 +29,16 @@ MOST: Final = 2**31 - 1
 PART: Final = 100
 """Devices that are read by one statement: a thousand at once held the event loop up for 10 ms."""
 
+_GRANTED: Final = (
+    "(SELECT tokens.id FROM tokens WHERE tokens.device_id = devices.id "
+    "AND substr(tokens.id, 17) = 'w' AND tokens.issued_at > 0 "
+    "AND tokens.issued_at >= devices.tokens_from AND tokens.revoked_at IS NULL "
+    "ORDER BY tokens.issued_at DESC, tokens.id LIMIT 1) AS granted"
+)
+"""The token that was issued with a code whose claim is the last that made tokens void."""
+
 _DEVICES: Final = (
-    "SELECT devices.*, people.name AS person FROM devices "
+    f"SELECT devices.*, people.name AS person, {_GRANTED} FROM devices "  # noqa: S608 - from above
     "LEFT JOIN people ON people.id = devices.person_id"
 )
 
@@ -40,6 +48,11 @@ class DeviceTable:
 
     def __init__(self, transaction: Transaction) -> None:
         self._in = transaction
+
+    @property
+    def tokens(self) -> TokenTable:
+        """Their tokens, in the same transaction."""
+        return TokenTable(self._in)
 
     async def hold(self, device_id: str) -> DeviceRecord | None:
         """Return a device, and keep other writers from it until the transaction ends."""
@@ -115,9 +128,10 @@ class DeviceTable:
     async def standings(self) -> dict[str, Standing]:
         """Return what decides about each device, by its id."""
         rows = await self._in.fetch(
-            "SELECT id, name, profile, person_id, client_id, claimed_at, blocked_at, block_reason, "
-            "tokens_from, CASE WHEN hmac_key <> '' AND verified_at IS NULL THEN 1 ELSE 0 END "
-            "AS unproven FROM devices"
+            f"SELECT {_GRANTED}, id, name, profile, person_id, client_id, "  # noqa: S608 - from above
+            "claimed_at, blocked_at, block_reason, tokens_from, "
+            "CASE WHEN hmac_key <> '' AND verified_at IS NULL THEN 1 ELSE 0 END AS unproven "
+            "FROM devices"
         )
         return {
             row["id"]: Standing(
@@ -126,6 +140,7 @@ class DeviceTable:
                 blocked=None if row["blocked_at"] is None else row["block_reason"],
                 unproven=bool(row["unproven"]),
                 tokens_from=row["tokens_from"],
+                granted=row["granted"] or "",
                 name=row["name"],
                 profile=row["profile"] or "",
                 person=row["person_id"] or "",
@@ -297,10 +312,29 @@ class TokenTable:
             expires_at=token.expires_at,
         )
 
+    async def add_waiting(self, token: IssuedToken) -> None:
+        """Note a token that is void until the claim. A device has one: that of who asked last."""
+        await self._in.execute(
+            "DELETE FROM tokens WHERE device_id = :device_id AND issued_at = 0 AND id <> :id",
+            device_id=token.device_id,
+            id=token.id,
+        )
+        await self.add(token)
+
+    async def grant(self, token_id: str, at: int) -> None:
+        """Let a token that waits for the claim be valid from now on."""
+        await self._in.execute(
+            "UPDATE tokens SET issued_at = :at "
+            "WHERE id = :id AND issued_at = 0 AND revoked_at IS NULL",
+            id=token_id,
+            at=at,
+        )
+
     async def all(self, device_id: str = "") -> Sequence[TokenRecord]:
-        """Return the tokens of a device, or of all, the newest first."""
+        """Return the tokens of a device, or of all, the newest first; none that waits."""
         rows = await self._in.fetch(
-            "SELECT * FROM tokens WHERE CAST(:device_id AS TEXT) IN ('', device_id) "
+            "SELECT * FROM tokens WHERE issued_at > 0 "
+            "AND CAST(:device_id AS TEXT) IN ('', device_id) "
             "ORDER BY issued_at DESC, id",
             device_id=device_id,
         )

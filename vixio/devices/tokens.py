@@ -4,20 +4,25 @@ A token is ``ID.ISSUED.EXPIRY.SIGNATURE``, the time of issue in milliseconds and
 seconds since 1970. Validity needs no look
 into the database: the signature, the two times, and the short list of what was revoked. Tokens of
 earlier versions, ``EXPIRY.SIGNATURE``, are still accepted where every device may connect.
+
+What a device gets together with its code is void until the claim of that very code. Its id says so
+by its last letter, and is made of the code and of who got it; the claim grants this one id.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from vixio.core.wall_clock import now_s
+from vixio.devices.records import DeviceRecord, Standing
 from vixio.transports.admission.auth import TokenAuthenticator, TokenCheck
 from vixio.transports.admission.identity import Identity
 
-_TOKEN = re.compile(r"([0-9a-f]{16})\.([0-9]{1,15})\.([0-9]{1,12}\.[A-Za-z0-9_-]{43})")
+_TOKEN = re.compile(r"([0-9a-f]{16}w?)\.([0-9]{1,15})\.([0-9]{1,12}\.[A-Za-z0-9_-]{43})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +32,17 @@ class Ticket:
     id: str
     issued_at: int
     """Milliseconds since 1970."""
+
+    @property
+    def waits(self) -> bool:
+        """Whether it was issued with a code: void unless the claim of that code granted it."""
+        return self.id.endswith("w")
+
+    def outlives(self, standing: Standing) -> bool:
+        """Whether no claim and no revocation of all the device's tokens has made it void."""
+        if self.waits:
+            return self.id == standing.granted
+        return self.issued_at >= standing.tokens_from
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +54,7 @@ class IssuedToken:
     device_id: str
     client_id: str
     issued_at: int
+    """0: it is void until the claim, which sets the time."""
     expires_at: int
 
 
@@ -69,6 +86,24 @@ class DeviceTokens:
             int(signed.partition(".")[0]) * 1000,
         )
 
+    def issue_waiting(self, device: DeviceRecord) -> IssuedToken:
+        """Return the token of a device that waits with a code, for the client that asked last.
+
+        It is the same each time, as long as the code is.
+        """
+        code_at, token_id = device.code_at or 0, waiting_id(device)
+        signed = self._signer.issue(
+            device.id, _bound(device.asking_client, token_id, str(code_at)), at=code_at / 1000
+        )
+        return IssuedToken(
+            f"{token_id}.{code_at}.{signed}",
+            token_id,
+            device.id,
+            device.asking_client,
+            0,
+            int(signed.partition(".")[0]) * 1000,
+        )
+
     def verify(self, identity: Identity) -> tuple[TokenCheck, Ticket]:
         """Check a device's token in constant time. Never raises."""
         verdict, ticket = self._verify(identity, identity.device_id)
@@ -84,6 +119,13 @@ class DeviceTokens:
         token_id, issued, signed = parts.groups()
         client = _bound(identity.client_id, token_id, issued)
         return self._signer.verify(signed, device_id, client), Ticket(token_id, int(issued))
+
+
+def waiting_id(device: DeviceRecord) -> str:
+    """Return the id of the token that goes with a device's code, for the client that asked last."""
+    # The challenge is random, 128 bits: the id tells nothing about the code.
+    parts = (device.id, device.asking_client, device.challenge, device.code, str(device.code_at))
+    return hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()[:16] + "w"
 
 
 def _bound(client_id: str, token_id: str, issued: str) -> str:

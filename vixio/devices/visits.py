@@ -53,7 +53,8 @@ class Visits:
     async def visit(
         self, visit: Visit, mode: AccessMode, tokens: DeviceTokens | None
     ) -> tuple[DeviceRecord, IssuedToken | None]:
-        """Note a device that asks OTA; return its record, and its token if it is let in.
+        """Note a device that asks OTA; return its record, and its token if it is let in; if it
+        waits with a code, one that is void until the claim.
 
         A device that is not let in has a code afterwards, where claims need one, and a challenge.
         Raises NameTaken.
@@ -89,6 +90,9 @@ class Visits:
                 # what was issued before it is void.
                 token = tokens.issue(visit.device_id, visit.client_id, since=found.tokens_from)
                 await TokenTable(transaction).add(token)
+            elif tokens is not None and mode is AccessMode.ACTIVATION and found.code is not None:
+                token = tokens.issue_waiting(found)
+                await TokenTable(transaction).add_waiting(token)
         return found, token
 
     async def prove(self, device_id: str, client_id: str, proof: Proof) -> DeviceRecord | None:

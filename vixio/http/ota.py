@@ -21,7 +21,7 @@ from vixio.transports.admission.access import OPEN_DOOR, Invitation, Visit
 from vixio.transports.admission.firmware import Firmware
 from vixio.transports.admission.identity import Identity
 
-NO_TOKEN_NEEDED = "open"
+NONE_NEEDED = "open"
 """The token where none is checked. Clients exist that fail without the key (the SDK for xiaozhi on
 PyPI); it has no space, so the firmware puts "Bearer " before it. It opens nothing anywhere."""
 
@@ -196,8 +196,9 @@ def ota_answer(
 
     No field is null: the firmware stores every string and number of ``websocket`` as it comes
     (ota.cc, CheckVersion). There is no ``mqtt``, which it would prefer. A device that is not
-    admitted gets ``activation`` in the place of ``websocket``: it shows the message, reads the
-    digits of the code aloud, which may be none, and stays in that loop.
+    admitted gets ``activation``: it shows the message, reads the digits of the code aloud, which
+    may be none, and stays in that loop, whatever else it got. With a code it gets ``websocket`` as
+    well: clients exist that ask once, and connect with what they have after the claim (py-xiaozhi).
     The firmware adds ``timezone_offset``, in minutes, to ``timestamp`` and sets its clock by the
     sum (the same function), once at each start: it knows no time zone of its own.
     """
@@ -213,10 +214,11 @@ def ota_answer(
         answer["activation"] = {"code": invitation.code, "message": invitation.message}
         if invitation.challenge:
             answer["activation"]["challenge"] = invitation.challenge
-        return answer
+        if not invitation.token:
+            return answer
     answer["websocket"] = {
         "url": websocket_url(settings, headers, own_host, trust_forwarded=trust_forwarded),
         "version": settings.websocket_version,
-        "token": invitation.token or NO_TOKEN_NEEDED,
+        "token": invitation.token or NONE_NEEDED,
     }
     return answer

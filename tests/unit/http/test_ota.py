@@ -246,13 +246,15 @@ def test_an_invited_device_always_gets_a_token() -> None:
     assert answered("") == {"url": "ws://h:8000/xiaozhi/v1/", "version": 3, "token": "open"}
 
 
-def test_a_device_that_is_not_admitted_gets_a_notice_and_no_address() -> None:
+def test_a_device_that_is_not_admitted_gets_a_notice() -> None:
     def answered(**words: str) -> dict[str, Any]:
         waiting = Invitation(admitted=False, **words)
         return ota_answer(OtaSettings(), {}, b"", "h", invitation=waiting)
 
-    waits = answered(code="012345", message="Enter it.", challenge="c")
-    assert "websocket" not in waits
+    waits = answered(code="012345", message="Enter it.", challenge="c", token="t")
+    # For a client that asks once, and connects after the claim.
+    assert waits["websocket"] == {"url": "ws://h:8000/xiaozhi/v1/", "version": 1, "token": "t"}
+    assert "websocket" not in answered(message="Unknown.", challenge="c")
     assert waits["activation"] == {"code": "012345", "message": "Enter it.", "challenge": "c"}
     # Without a challenge the device does not ask /activate; without a code it shows nothing.
     assert answered(message="Blocked.")["activation"] == {"code": "", "message": "Blocked."}

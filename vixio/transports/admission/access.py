@@ -32,11 +32,11 @@ class Visit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Invitation:
-    """What OTA tells a device. Not ``admitted``: neither address nor token, but a notice."""
+    """What OTA tells a device. Not ``admitted``: a notice, and nothing that opens anything yet."""
 
     admitted: bool
     token: str = ""
-    """Empty: none is needed."""
+    """Empty: none is needed. Of a device that is not admitted: void until the claim of the code."""
     code: str = ""
     """Six digits that the device shows and reads aloud; empty: there is nothing to enter."""
     message: str = ""
