@@ -61,7 +61,7 @@ def preflight(origin: str, method: str = "POST") -> dict[str, str]:
 )
 async def test_a_browser_asks_first(path: str, origin: str, method: str, status: int) -> None:
     async with serving(origins=OriginPolicy([PAGE])) as port:
-        answer = await request(port, path, "OPTIONS", **preflight(origin, method))
+        answer = await request(port, path, "OPTIONS", b"", **preflight(origin, method))
     assert answer.status == status
     allowed = answer.headers.get("access-control-allow-origin")
     assert allowed == (origin if status == 200 or method == "DELETE" else None)
@@ -73,7 +73,7 @@ async def test_a_browser_asks_first(path: str, origin: str, method: str, status:
 async def test_a_public_page_may_ask_a_private_network() -> None:
     private = {**preflight(PAGE), "Access_Control_Request_Private_Network": "true"}
     async with serving(origins=OriginPolicy([PAGE])) as port:
-        answer = await request(port, "/xiaozhi/ota/", "OPTIONS", **private)
+        answer = await request(port, "/xiaozhi/ota/", "OPTIONS", b"", **private)
     assert answer.headers["access-control-allow-private-network"] == "true"
 
 
@@ -96,5 +96,5 @@ async def test_an_allowed_page_reads_the_answer() -> None:
 async def test_nothing_else_is_shared(path: str) -> None:
     async with serving(origins=OriginPolicy([PAGE])) as port:
         for method in ("GET", "OPTIONS"):
-            answer = await request(port, path, method, **preflight(PAGE, "GET"))
+            answer = await request(port, path, method, b"", **preflight(PAGE, "GET"))
             assert "access-control-allow-origin" not in answer.headers
