@@ -45,7 +45,7 @@ class Application:
         self.mode: ListeningMode = config.mode
         self.tracker = ReplyTracker(records)
         self.protocol = WebsocketProtocol(config, records, self, self._loop.time)
-        self._screen = Screen(records, self.tracker)
+        self.screen = Screen(records, self.tracker)
         self._uplink = Uplink(self.protocol.send_audio, lambda: self.main.busy, records.counters)
         self.main = MainTask(self._uplink.flush)
         self.playout = Playout(self._loop, self, decode=config.decode)
@@ -60,7 +60,7 @@ class Application:
             self._schedule_mcp,
             self._loop.time,
         )
-        boot = Boot(config, records, self.machine, self._screen)
+        boot = Boot(config, records, self.machine, self.screen)
         self.life = Life(config, records, boot, self.mcp, self.protocol.close, self._run_beside)
         self.hardware = Hardware(
             on_reboot=lambda: self.life.restart_soon(after=1),  # once the call is answered
@@ -199,7 +199,7 @@ class Application:
     def _on_state(self, state: DeviceState) -> None:
         """HandleStateChangedEvent."""
         self._pending_listening_start = False
-        self._screen.follow(state)
+        self.screen.follow(state)
         if state in (DeviceState.IDLE, DeviceState.STARTING):
             self.microphone.stop()
         elif state is DeviceState.LISTENING:
@@ -291,7 +291,7 @@ class Application:
         """OnAudioChannelClosed."""
         self._outbox.close()
         self.tracker.cut()
-        self._screen.clear()
+        self.screen.clear()
         self.main.schedule(self.to_idle)
 
     def to_idle(self) -> None:
@@ -306,7 +306,7 @@ class Application:
             self._on_mcp(body)
         elif kind == "system":
             self._on_system(body)
-        elif not self._screen.show(kind, body) and kind != "pong":
+        elif not self.screen.show(kind, body) and kind != "pong":
             self._records.violations.append(f"unknown message type {kind!r}")
 
     def _on_tts(self, body: dict[str, Any], now: float) -> None:
@@ -335,7 +335,7 @@ class Application:
 
     def _sentence(self, text: str, now: float) -> None:
         self.tracker.sentence(text, now)
-        self._screen.write(text)
+        self.screen.write(text)
         self._records.changed()
 
     def _tts_stop(self, now: float) -> None:

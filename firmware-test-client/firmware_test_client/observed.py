@@ -240,6 +240,11 @@ class ObservedDevice:
         return not self._app.main.busy
 
     @property
+    def screen_settled(self) -> bool:
+        """Whether nothing that has happened will still clear the screen."""
+        return self._app.screen.clearing == 0
+
+    @property
     def mode(self) -> ListeningMode:
         """The listening mode now in force."""
         return self._app.mode

@@ -33,6 +33,8 @@ class Screen:
         self._records = records
         self._tracker = tracker
         self._loop = asyncio.get_running_loop()
+        self.clearing = 0
+        """How many events that clear it the main task has not got to yet."""
 
     def follow(self, state: DeviceState) -> None:
         """The state has changed."""
@@ -41,7 +43,13 @@ class Screen:
 
     def clear(self) -> None:
         """Show no words any more, as soon as the main task gets to it."""
-        self._loop.call_later(_MAIN_TASK_DELAY, self._end_notice)
+        self.clearing += 1
+        self._loop.call_later(_MAIN_TASK_DELAY, self._cleared)
+
+    def _cleared(self) -> None:
+        self.clearing -= 1
+        self._end_notice()
+        self._records.changed()
 
     def _end_notice(self) -> None:
         if self._records.notices and self._records.notices[-1].cleared is None:

@@ -21,6 +21,7 @@ async def test_a_stop_clears_it_with_push_to_talk(
         if mode == "manual":
             await device.press()
             await device.release()
+        await device.wait_for(lambda: device.screen_settled, what="a screen that stays")
         for message in (START, STOP, ALERT):
             await server.talk.send(message)
         await device.wait_for(lambda: device.caught_up and device.alerts, what="the alert")
