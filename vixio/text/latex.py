@@ -9,7 +9,6 @@ import re
 from typing import Final
 
 from vixio.text import latex_table as table
-from vixio.text.chemistry import read_substances
 from vixio.text.latex_terms import (
     Formula,
     Term,
@@ -156,7 +155,7 @@ class _Parser:
         elif name == "sqrt":
             terms.append(self._root())
         elif name in table.CHEMISTRY:
-            terms.append(Term("word", *read_substances(self._source())))
+            terms.append(Term("word", *_read_substances(self._source())))
         else:
             self._structure(name, terms)
 
@@ -313,3 +312,55 @@ class _Parser:
         else:
             english = f"to the power of {script.english}"
             attach(terms, f"^{grouped(script.shown)}", english, f"的{script.chinese}次方")
+
+
+# -- chemistry ----------------------------------------------------------------------------
+
+_SUBSTANCE_PART: Final = re.compile(
+    r"(?P<arrow><=>|<->|->|=>|<-|→|⇌)|(?P<number>\d+)|(?P<element>[A-Z][a-z]?)"
+    r"|\^\{?(?P<charge>\d*[+-])\}?|(?P<state>\((?:aq|s|l|g)\))|(?P<plus>(?<=\s)\+(?=\s))|(?P<other>[^\s_^{}$\\])"
+)
+_SUBSTANCE_STATES: Final = {
+    "(aq)": ("in water", "水溶液"),
+    "(s)": ("solid", "固体"),
+    "(l)": ("liquid", "液体"),
+    "(g)": ("gas", "气体"),
+}
+_SUBSTANCE_CHARGES: Final = {"+": ("plus", "正"), "-": ("minus", "负")}
+
+
+def _read_substances(source: str) -> table.Words:
+    r"""Return what substances and reactions (``\ce{2H2 + O2 -> 2H2O}``) show and say.
+
+    Marks that are not known are left out of speech.
+    """
+    shown: list[str] = []
+    english: list[str] = []
+    chinese: list[str] = []
+    for part in _SUBSTANCE_PART.finditer(source):
+        text = part[0].strip()
+        if part["arrow"]:
+            both = "<" in text and ">" in text
+            shown.append(" ⇌ " if both or text == "⇌" else " → ")
+            english.append("is in equilibrium with" if both else "yields")
+            chinese.append("可逆生成" if both else "生成")
+        elif part["plus"]:
+            shown.append(" + ")
+            english.append("plus")
+            chinese.append("加")
+        elif charge := part["charge"]:
+            shown.append(charge)
+            word, wide = _SUBSTANCE_CHARGES[charge[-1]]
+            english.append(f"{charge[:-1]} {word}".strip())
+            chinese.append(f"{charge[:-1]}{wide}")
+        elif part["state"]:
+            shown.append(text)
+            word, wide = _SUBSTANCE_STATES[text]
+            english.append(word)
+            chinese.append(wide)
+        else:
+            shown.append(text)
+            if text.isalnum():
+                english.append(" ".join(text) if part["element"] else text)
+                chinese.append(text)
+    return table.Words("".join(shown), " ".join(english), "".join(chinese))
