@@ -119,7 +119,7 @@ async def test_what_had_not_begun_goes_to_another_instance(
             asyncio.create_task(caller.call(route, Request("", {}, {"number": n}, headers), LIMIT))
             for n in range(2)
         ]
-        await until(lambda: first.at_work == 2, what="both calls", seconds=LIMIT)
+        await until(lambda: first.at_work == 2 and held.begun, what="both calls", seconds=LIMIT)
         (begun,) = held.begun
         async with serving(await connected(), queue, executed):
             connection = cast(RabbitMqBroker, dying.broker)._connection

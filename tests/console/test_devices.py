@@ -118,12 +118,13 @@ async def test_the_past_is_searched_saved_and_erased(
     from playwright.async_api import expect
 
     visit = await open_visit(house)
-    async with house.member("Kitchen", device_id=KITCHEN, mode="manual") as device:
-        await device.type_text("what time is it")
-    await visit.enter(f"#/device/{KITCHEN.replace(':', '%3A')}/past")
     page = visit.page
     one = page.locator("details.conversation")
-    await expect(one).to_have_count(1)
+    async with house.member("Kitchen", device_id=KITCHEN, mode="manual") as device:
+        await visit.enter(f"#/device/{KITCHEN.replace(':', '%3A')}/past")
+        await expect(page.get_by_text("No conversation is on record.")).to_be_visible()
+        await device.type_text("what time is it")
+        await expect(one).to_have_count(1)  # it follows
     await page.get_by_label("Search what was said").fill("no such words")
     await expect(page.get_by_text("No conversation has these words.")).to_be_visible()
     await page.get_by_label("Search what was said").fill("what time")
@@ -180,3 +181,32 @@ async def test_several_devices_get_a_profile_at_once(
         async with http.get("/api/v1/devices") as answer:
             given = {each["name"]: each["profile"] for each in (await answer.json())["devices"]}
     assert given == {"Room 1": "butler", "Room 2": None, "Room 3": "butler"}
+
+
+async def test_a_change_that_could_not_be_read_is_read_again(
+    house: ConsoleHouse, open_visit: OpenVisit
+) -> None:
+    from playwright.async_api import Route, expect
+
+    visit = await open_visit(house)
+    asked: list[str] = []
+
+    async def refuse_once(route: Route) -> None:
+        asked.append(route.request.url)
+        if len(asked) > 1:
+            await route.continue_()
+        else:
+            await route.fulfill(status=503, json={"detail": "busy"})
+
+    async with house.member("Kitchen", device_id=KITCHEN):
+        await visit.enter("#/devices")
+        page = visit.page
+        await expect(row(page, "Kitchen")).to_be_visible()
+        visit.watch.expect(503, "/devices/02")
+        await page.route("**/api/v1/devices/02*", refuse_once)
+        async with house.api() as http:
+            path = f"/api/v1/devices/{KITCHEN}"
+            async with http.patch(path, json={"name": "Balcony"}) as answer:
+                assert answer.status == 200, await answer.text()
+        await expect(row(page, "Balcony")).to_be_visible()
+    assert len(asked) > 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest_asyncio
 from tests.console.conftest import OpenVisit
 from tests.console.house import ConsoleHouse
 from tests.console.talking import PATIENCE_MS
+from tests.support.waiting import until
 from vixio.bench.load.registered import registry_of
 
 if TYPE_CHECKING:
@@ -45,12 +47,15 @@ async def rename(http: aiohttp.ClientSession, number: int, name: str) -> None:
 
 
 async def listed(crowded: ConsoleHouse, open_visit: OpenVisit) -> Page:
-    """Open the list of devices."""
+    """Open the list of devices; it is read and follows, and nothing of it is being read."""
     from playwright.async_api import expect
 
     visit = await open_visit(crowded)
     await visit.enter("#/devices")
     await expect(visit.page.locator(".device")).to_have_count(MANY)
+    await visit.page.locator("[data-state=open]").wait_for(state="attached")
+    lists = re.compile(r"/api/v1/devices\?").search
+    await until(lambda: not any(lists(request.url) for request in visit.watch.under_way))
     return visit.page
 
 

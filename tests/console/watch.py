@@ -37,6 +37,8 @@ class Watch:
     problems: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
     """The URLs of all requests of pages, in order."""
+    under_way: set[Request] = field(default_factory=set)
+    """Requests that have no whole answer yet. The stream of events is the shared worker's."""
     _expected: list[tuple[int, re.Pattern[str]]] = field(default_factory=list)
     _unreachable: bool = False
 
@@ -58,6 +60,7 @@ class Watch:
         await context.add_init_script(VIOLATIONS)
         context.on("page", self._page)
         context.on("request", self._requested)
+        context.on("requestfinished", self._finished)
         context.on("requestfailed", self._failed)
         context.on("response", self._answered)
         context.on("console", self._said)
@@ -72,6 +75,7 @@ class Watch:
 
     def _requested(self, request: Request) -> None:
         self.requests.append(request.url)
+        self.under_way.add(request)
         self._foreign(request.url)
 
     def _foreign(self, url: str) -> None:
@@ -79,7 +83,11 @@ class Watch:
         if parts.scheme not in {"data", "blob"} and parts.hostname not in HOSTS:
             self.problems.append(f"foreign: {url}")
 
+    def _finished(self, request: Request) -> None:
+        self.under_way.discard(request)
+
     def _failed(self, request: Request) -> None:
+        self.under_way.discard(request)
         if request.failure != ABORTED and not self._unreachable:
             self.problems.append(f"failed: {request.method} {request.url}: {request.failure}")
 

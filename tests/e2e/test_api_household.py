@@ -8,6 +8,7 @@ from typing import Any
 
 from firmware_test_client import SimulatedDevice
 from tests.e2e.api_client import Answer, Client, api_server
+from tests.support.waiting import until
 from vixio.api.scopes import Scope
 
 ABSENT = "02:00:00:00:00:77"
@@ -123,11 +124,10 @@ async def test_a_conversation_is_read_and_erased(tmp_path: Path) -> None:
         SimulatedDevice(api.server.device(mode="manual")) as device,
     ):
         call = await api.client(Scope.CONVERSATIONS_READ)
+        ended = api.server.ended_turns()
         reply = await device.type_text("set the volume to thirty percent")
-        listed: list[dict[str, Any]] = []
-        async with asyncio.timeout(60):
-            while not listed:
-                listed = (await call("GET", "/conversations")).body["conversations"]
+        await until(lambda: ended, what="the turn's end")
+        listed = (await call("GET", "/conversations")).body["conversations"]
         assert (listed[0]["device_id"], listed[0]["turns"]) == (device.config.device_id, 1)
         shown = await call("GET", f"/conversations/{listed[0]['session_id']}")
         (turn,) = shown.body["turns"]

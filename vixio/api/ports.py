@@ -41,6 +41,7 @@ class Ports:
 
     ``status`` returns what the health page shows. ``on_command`` sets what carries out a custom
     command in this process. ``ready`` returns when the server has time to load the API.
+    ``turns_written`` has turns that ended in this process put on record before they are read.
     ``profile_of`` says how a device is, or would be, served; cheap. ``memory`` None: it ends with
     the server. ``view``: what an operator sees of the server.
     """
@@ -55,6 +56,7 @@ class Ports:
     ready: Callable[[], Awaitable[None]]
     drafts: ProfileDrafts
     feed: EventFeed
+    turns_written: Callable[[], Awaitable[None]]
     live: LiveDevices
     profile_of: ProfileResolver
     screens: Screens

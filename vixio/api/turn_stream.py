@@ -39,6 +39,7 @@ class TurnStream(StreamingResponse):
 
         Raises RegistryUnavailable.
         """
+        await service.ports.turns_written()
         return cls(service, turns, await _read(service, turns, None))
 
 

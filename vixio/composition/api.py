@@ -68,6 +68,7 @@ def make_api(
             ready=ready,
             drafts=drafts,
             feed=household.feed,
+            turns_written=household.caught_up,
             live=household.live,
             profile_of=household.profiles.outline,
             screens=Screens(admission.cluster.broadcast, secret),

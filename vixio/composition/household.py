@@ -79,6 +79,11 @@ class Household:
         self.registry.start()
         self.reminders.begin(host)
 
+    async def caught_up(self) -> None:
+        """Have turns that ended a moment ago written before the caller reads or erases them."""
+        if self._recorder is not None:
+            await self._recorder.caught_up()
+
     async def settle(self) -> None:
         """End what is done to sessions, before these end. Idempotent."""
         if self.updates is not None:

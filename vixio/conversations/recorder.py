@@ -78,6 +78,10 @@ class TurnRecorder:
             case _:
                 pass
 
+    async def caught_up(self) -> None:
+        """Have the turns that have ended written before the caller reads or erases them."""
+        await self._behind.caught_up()
+
     async def close(self) -> None:
         """Write what is left, for a bounded time. Idempotent."""
         if not await self._behind.close():

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Final, Generic, TypeVar
 
@@ -19,6 +20,9 @@ from vixio.database.link import Link, Operation, Rejected, Unavailable
 
 GATHER_S: Final = 0.5
 """So long more is waited for: a storm of connects is a few transactions."""
+
+CAUGHT_UP_S: Final = 1.0
+"""How long a reader waits for what was noted before it asked."""
 
 FLUSH_S: Final = 3.0
 """How long the end of the server waits for what is not written."""
@@ -59,6 +63,8 @@ class WriteBehind(Generic[B, T]):
         self._entries: deque[B] = deque()
         self._operation: Operation[Database, T] | None = None
         self._task: asyncio.Task[None] | None = None
+        self._hurry = asyncio.Event()
+        self._readers: list[asyncio.Future[None]] = []
 
     @property
     def unwritten(self) -> Sequence[B]:
@@ -70,6 +76,15 @@ class WriteBehind(Generic[B, T]):
         if self._task is None:
             loop = asyncio.get_running_loop()
             self._task = loop.create_task(self._run(), context=shared_context())
+
+    async def caught_up(self) -> None:
+        """Have what is noted by now written before the caller reads it; wait for that a moment."""
+        if self._task is None:
+            return
+        reader = asyncio.get_running_loop().create_future()
+        self._readers.append(reader)
+        self._hurry.set()
+        await asyncio.wait({reader}, timeout=CAUGHT_UP_S)
 
     async def close(self) -> bool:
         """Write what is left, for a bounded time; return false if something was lost. Idempotent.
@@ -91,11 +106,17 @@ class WriteBehind(Generic[B, T]):
     async def _run(self) -> None:
         """Write until nothing waits; there is no task in quiet times."""
         while self.batch:
-            await asyncio.sleep(GATHER_S)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._hurry.wait(), GATHER_S)
+            self._hurry.clear()
+            readers, self._readers = self._readers, []
             await self._whole(self._next)
             while self._entries:
                 await self._whole(self._next)
+            _release(readers)
         self._task = None
+        _release(self._readers)  # they came while the last batch was under way
+        self._readers = []
 
     async def _whole(self, do: Callable[[], Awaitable[None]]) -> None:
         """Do it, and wait for a database that is away to finish it."""
@@ -128,3 +149,9 @@ class WriteBehind(Generic[B, T]):
             return
         self._operation, self.writing = None, self._empty()
         self._written(result)
+
+
+def _release(readers: list[asyncio.Future[None]]) -> None:
+    for reader in readers:
+        if not reader.done():
+            reader.set_result(None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -81,4 +82,36 @@ async def test_a_database_that_goes_away_meanwhile_loses_nothing(tmp_path: Path)
     here.add(1, 99, 2)
     await until(lambda: len(here.numbers) == 2)
     assert (here.numbers, here.dropped) == ([1, 2], [99])
+    await here.link.close()
+
+
+async def test_a_reader_finds_what_was_noted_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vixio.database.behind.GATHER_S", 3600.0)
+    here = Written(tmp_path)
+    await here.behind.caught_up()  # nothing was noted
+    here.add(1)
+    await here.behind.caught_up()
+    assert here.numbers == [1]
+    here.add(2)
+    here.add(99)
+    await asyncio.gather(here.behind.caught_up(), here.behind.caught_up())
+    assert (here.numbers, here.dropped) == ([1, 2], [99])
+    assert await here.behind.close()
+    await here.link.close()
+
+
+async def test_a_reader_does_not_wait_for_a_database_that_is_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vixio.database.behind.CAUGHT_UP_S", 0.05)
+    here = Written(tmp_path)
+    here.away = 1_000_000
+    here.add(1)
+    async with asyncio.timeout(30):
+        await here.behind.caught_up()
+    assert not here.numbers
+    here.away = 0
+    await here.behind.close()
     await here.link.close()

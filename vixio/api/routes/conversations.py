@@ -107,6 +107,7 @@ async def list_conversations(
             return desk.search(words, device_id, limit=limit, offset=offset)
         return desk.conversations(device_id, limit=limit, offset=offset)
 
+    await service.ports.turns_written()
     found = await service.use(listed)
     return ConversationList(conversations=[Conversation(**asdict(each)) for each in found])
 
@@ -130,6 +131,7 @@ async def erase_conversations(
 ) -> Erased:
     """Remove the turns of a device, or of one of its conversations. Its memory stays."""
     known = await service.device(device)
+    await service.ports.turns_written()
     number = await service.use(lambda database: ConversationDesk(database).erase(known.id, session))
     return Erased(turns=number)
 

@@ -1,7 +1,7 @@
 // All devices with what each does now: read once, then kept up to date by the stream of events.
 
 import { get } from "./api.js";
-import { watch } from "./feed.js";
+import { feedState, watch } from "./feed.js";
 
 /**
  * A device as `GET /devices` shows it, and `state`: what a person wants to know of it first.
@@ -19,7 +19,7 @@ const FEW = 3;
 /** So many devices are read one by one; more are read as a whole list: requests are limited. */
 
 const LIST_MS = 2_000;
-/** From one whole list to the next, where changes are the reason. */
+/** From one whole list to the next, where changes are the reason; and from a failure to the next attempt. */
 
 /** What a device does, in one word. @param {any} device */
 export function stateNow(device) {
@@ -114,6 +114,7 @@ export class Devices extends EventTarget {
     } catch (error) {
       if (this.#signal.aborted) return;
       this.error = /** @type {Error} */ (error);
+      for (const id of this.all.keys()) this.#failed(id);
     } finally {
       this.#reading = false;
       this.#newer.clear();
@@ -147,13 +148,20 @@ export class Devices extends EventTarget {
       this.all.set(id, device); // not in one expression: `all` may be another map since
       this.#newer.add(id);
     } catch (error) {
-      if (/** @type {any} */ (error).status !== 404) return;
+      if (/** @type {any} */ (error).status !== 404) return this.#failed(id);
       this.all.delete(id);
       this.#newer.add(id);
       this.dispatchEvent(new CustomEvent("all"));
       return;
     }
     this.#tell(id);
+  }
+
+  /** Has a device read once more: what changed would stay unseen. @param {string} id */
+  #failed(id) {
+    if (this.#signal.aborted || feedState() !== "open") return; // all are read when the stream is back
+    this.#stale.add(id);
+    this.#timer ??= setTimeout(() => void this.#refresh(), LIST_MS);
   }
 
   /** @param {string} id */

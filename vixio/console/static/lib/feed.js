@@ -10,7 +10,9 @@ import { workerUrl } from "./trusted.js";
 
 const URL_OF_EVENTS = `${API}/events`;
 
-/** @type {Set<{receive: (event: FeedEvent) => void, missed: () => void}>} */
+/** @typedef {{receive: (event: FeedEvent) => void, missed: () => void}} Watcher */
+
+/** @type {Set<Watcher>} */
 const watchers = new Set();
 
 /** @type {Set<(state: StreamState | "off") => void>} */
@@ -19,7 +21,8 @@ const stateListeners = new Set();
 /** @type {StreamState | "off"} */
 let state = "off";
 
-let opened = false; // whether the stream was open before: what came in between may be lost to a page
+/** Those that may have read something before the stream was open: what came in between is lost to them. */
+const before = /** @type {Set<Watcher>} */ (new Set());
 
 /**
  * Has `receive` called with each event until `signal` ends it, and `missed` when something was lost:
@@ -32,7 +35,8 @@ let opened = false; // whether the stream was open before: what came in between 
 export function watch(signal, receive, missed) {
   const watcher = { receive, missed };
   watchers.add(watcher);
-  signal.addEventListener("abort", () => watchers.delete(watcher), { once: true });
+  if (state !== "open") before.add(watcher);
+  signal.addEventListener("abort", () => { watchers.delete(watcher); before.delete(watcher); }, { once: true });
 }
 
 /** The state of the stream; `off`: nobody is signed in. */
@@ -51,19 +55,21 @@ function changed(to) {
   if (to === state) return;
   state = to;
   for (const listener of stateListeners) listener(to);
-  if (to !== "open") return;
-  if (opened) missed();
-  opened = true;
+  if (to === "open") missed(before);
+  else for (const watcher of watchers) before.add(watcher);
 }
 
-function missed() {
-  for (const watcher of [...watchers]) watcher.missed();
+/** @param {Set<Watcher>} those */
+function missed(those) {
+  const now = [...those];
+  before.clear();
+  for (const watcher of now) watcher.missed();
 }
 
 /** @param {FeedEvent[]} events */
 function received(events) {
   for (const event of events) {
-    if (event.type === "missed") missed();
+    if (event.type === "missed") missed(watchers);
     else for (const watcher of [...watchers]) watcher.receive(event);
   }
 }
@@ -76,7 +82,6 @@ export function startFeed() {
     const now = login()?.token ?? "";
     if (now === token) return;
     token = now;
-    opened = false;
     if (!now) changed("off");
     attach(now);
   };

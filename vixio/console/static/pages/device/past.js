@@ -6,6 +6,7 @@ import { time } from "../../components/time.js";
 import { toast } from "../../components/toast.js";
 import { turnElement } from "../../components/turn.js";
 import { fetchApi, get, part, remove } from "../../lib/api.js";
+import { watch } from "../../lib/feed.js";
 import { dateTime } from "../../lib/format.js";
 import { fill, h } from "../../lib/dom.js";
 import { t } from "../../lib/i18n.js";
@@ -40,7 +41,13 @@ export async function past(panel, context, signal) {
         button(t("device.erase"), eraseAll, { icon: "trash", kind: "danger", small: true }))),
     list,
   );
+  watch(signal, (event) => { if (event.type === "turn.ended" && event.device_id === context.device.id) follow(); }, follow);
   await read(true);
+
+  /** Shows what is newer, unless somebody reads one of those that are shown. */
+  function follow() {
+    if (offset <= PAGE && !list.querySelector("details[open]")) void read(true);
+  }
 
   /** @param {boolean} anew */
   async function read(anew) {
