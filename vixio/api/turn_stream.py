@@ -39,7 +39,6 @@ class TurnStream(StreamingResponse):
 
         Raises RegistryUnavailable.
         """
-        await service.ports.turns_written()
         return cls(service, turns, await _read(service, turns, None))
 
 

@@ -114,6 +114,7 @@ async def list_conversations(
 
 async def show_conversation(service: Service, session: SessionPath) -> TurnStream:
     """Show the turns of a conversation, with their timelines and tool calls."""
+    await service.ports.turns_written()
     found = await TurnStream.begin(service, Turns.of_session(session))
     if found.empty:
         raise Problem(404, f"no conversation {session} is on record")
@@ -123,6 +124,7 @@ async def show_conversation(service: Service, session: SessionPath) -> TurnStrea
 async def export_conversations(service: Service, device: DevicePath) -> TurnStream:
     """Return all turns of a device, oldest first."""
     known = await service.device(device)
+    await service.ports.turns_written()
     return await TurnStream.begin(service, Turns.of_device(known.id))
 
 
