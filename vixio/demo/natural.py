@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 
 INTERRUPT_MS = 3000
 """Of an answer are heard before the user interrupts it."""
+SILENT_S = 1.0
+"""Behind an answer that was broken off; nothing of it may follow."""
 TURN_S = 120.0
 """Seconds that a turn takes at most, on a busy machine."""
 
@@ -97,10 +99,10 @@ class Conversation:
         exchange = self._exchanges[line.say]
         if exchange.connect:
             await device.reconnect()
-        before = len(self._model.asked)
+        before, later = len(self._model.asked), 0
         speech = await self._say(line.say)
         if exchange.interrupted:
-            reply = await _interrupt(device, speech)
+            reply, later = await _interrupt(device, speech)
         else:
             reply = await device.ask(speech, timeout=TURN_S)
         heard, language = reply.stt or "", self._script.language
@@ -110,7 +112,7 @@ class Conversation:
             found.append(checks.shortened(asked, self._broken_off, self._back, language))
         back = await self._understood(reply)
         if exchange.interrupted:
-            found.append(checks.cut(reply, exchange.answer, language))
+            found.append(checks.cut(reply, exchange.answer, later, language))
         else:
             found.append(checks.length(reply, self._script))
             found.append(checks.understood(reply.text, back, language))
@@ -148,8 +150,11 @@ def _line(exchange: Exchange, script: Script) -> Line:
     return Line(exchange.say, as_it_must, exchange.expected, source)
 
 
-async def _interrupt(device: SimulatedDevice, speech: Pcm) -> Reply:
-    """Say something, and the wake word into the answer; return what there was of it."""
+async def _interrupt(device: SimulatedDevice, speech: Pcm) -> tuple[Reply, int]:
+    """Say something, and the wake word into the answer.
+
+    Returns what there was of it, and how many packets and answers came in the second behind it.
+    """
     await device.wait_for(
         device.connected_and_listening, what="a listening microphone", timeout=TURN_S
     )
@@ -161,7 +166,11 @@ async def _interrupt(device: SimulatedDevice, speech: Pcm) -> Reply:
         timeout=TURN_S,
     )
     await device.wake()
-    return await device.wait_for_reply(after=count, timeout=TURN_S)
+    reply = await device.wait_for_reply(after=count, timeout=TURN_S)
+    before = device.counters.audio_outside_speaking
+    await asyncio.sleep(SILENT_S)
+    further = len(device.replies) - count - 1
+    return reply, device.counters.audio_outside_speaking - before + further
 
 
 def _at_a_device(heard: Pcm) -> bytes:

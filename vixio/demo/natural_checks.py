@@ -55,12 +55,17 @@ def shortened(
     return Finding(beginning and alike >= ALIKE, text)
 
 
-def cut(reply: Reply, answer: str, language: Language) -> Finding:
-    """Whether the server has broken the answer off: by `tts stop`, long before its end."""
+def cut(reply: Reply, answer: str, later: int, language: Language) -> Finding:
+    """Whether the server has broken the answer off, long before its end.
+
+    ``later``: packets and further answers that came in the second behind it. One packet may have
+    been under way. There need not be a `tts stop`: a device that listens at once gets none.
+    """
     begun = len(sounds(reply.text, language)) / len(sounds(answer, language))
     text = f"the user said the wake word when {reply.played_ms / 1000:.1f} s had been spoken"
-    good = reply.tts_stop is not None and not reply.cut and 0 < begun < 0.75
-    return Finding(good, f"{text}; {1 - begun:.0%} of the answer never came")
+    good = later <= 1 and not reply.cut and 0 < begun < 0.75
+    rest = f"but {later} packets followed" if later > 1 else f"{1 - begun:.0%} of it never came"
+    return Finding(good, f"{text}; {rest}")
 
 
 def stored(facts: Sequence[str], stt: str, key: str, language: Language) -> Finding:

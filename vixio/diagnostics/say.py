@@ -7,13 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 
-from vixio.core.audio import BYTES_PER_SAMPLE
+from vixio.core.audio import BYTES_PER_SAMPLE, pcm_bytes
 from vixio.core.errors import ConfigError
 from vixio.core.streams import bounded, closing
 from vixio.diagnostics.audio_file import WavWriter
 from vixio.diagnostics.providers import Timing, started
 from vixio.settings import Settings
 from vixio.stations.speech_text import SpeechText
+from vixio.stations.tts import pause_after
 from vixio.text.splitter import Words
 
 Progress = Callable[[str], None]
@@ -50,7 +51,7 @@ async def say(
         rate = tts.sample_rate
         ready = perf_counter()
         first: float | None = None
-        samples = 0
+        samples, pause = 0, b""
         with await asyncio.to_thread(WavWriter, path, rate) as wav:
             for number, sentence in enumerate(spoken, 1):
                 length = samples / rate
@@ -65,8 +66,12 @@ async def say(
                 async with closing(pieces) as stream:
                     async for pcm in stream:
                         first = perf_counter() if first is None else first
-                        samples += len(pcm) // BYTES_PER_SAMPLE
-                        wav.write(pcm)
+                        for part in (pause, pcm):
+                            samples += len(part) // BYTES_PER_SAMPLE
+                            wav.write(part)
+                        pause = b""
+                if not tts.pauses:
+                    pause = bytes(pcm_bytes(pause_after(sentence), rate))
             if not samples:
                 raise ConfigError(
                     f"tts.{tts.name}: no audio for this text; does its voice fit {language}?"

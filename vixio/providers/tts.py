@@ -27,6 +27,8 @@ class TTSProvider(ABC):
     name: str
     sample_rate: int
     """Rate (Hz) of the PCM it yields; known after :meth:`start`."""
+    pauses: bool = True
+    """Whether the speech of a sentence ends in a pause, as that of most voices does."""
     typical: bool = True
     """Whether the sentence that it spoke last would always sound so: whole, and not in the voice
     that stands in for another one."""

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import nullcontext
 
 from vixio.audio.loudness import Leveller, VoiceLevels
+from vixio.core.audio import pcm_bytes, pcm_seconds
 from vixio.core.chunk import AudioOut, Chunk, Sentence, SentenceFailed, TextDelta
 from vixio.core.clock import now
 from vixio.core.errors import REQUEST, ProviderError
@@ -17,6 +18,7 @@ from vixio.core.timeouts import Timeouts
 from vixio.providers.health import Watch
 from vixio.providers.tts import TTSProvider
 from vixio.stations.phrase_audio import PhraseAudio, Spoken
+from vixio.text.characters import CLAUSES, CLOSERS
 
 SENTENCES_AHEAD = 2
 """Sentences that may wait for the voice; beyond it the model waits."""
@@ -25,6 +27,10 @@ MAX_FAILED = 3
 """Sentences in a row that fail: then the voice is the cause, and the user is told at once."""
 
 DEFAULT_LOUDNESS = -20.0
+
+SENTENCE_PAUSE_S, CLAUSE_PAUSE_S = 0.3, 0.15
+"""Between two sentences, and two parts of one, of a voice that makes no pause: eSpeak NG's own
+within a longer text."""
 
 
 class TTSStation(ReplyStation):
@@ -56,6 +62,8 @@ class TTSStation(ReplyStation):
         self._loudness = loudness
         self._levels = levels or VoiceLevels()
         self._phrases = phrases or PhraseAudio()
+        self._pause_s = 0.0
+        self._played_at = 0.0
 
     async def run(self, upstream: AsyncIterator[Chunk]) -> AsyncIterator[Chunk]:
         """Speak; the model and the sentence station run in a task of their own.
@@ -63,7 +71,7 @@ class TTSStation(ReplyStation):
         Raises ProviderError, also where no sentence at all could be spoken.
         """
         voice = self._tts.turn()
-        spoken, failed = False, 0
+        spoken, failed, self._pause_s = False, 0, 0.0
         failure: ProviderError | None = None
         queue: asyncio.Queue[Chunk | BaseException | None] = asyncio.Queue(SENTENCES_AHEAD)
         pump = asyncio.create_task(self._pump(upstream, queue))
@@ -82,6 +90,7 @@ class TTSStation(ReplyStation):
                             spoken = True
                             yield piece
                     failed = 0
+                    self._pause_s = pause_after(chunk.spoken)
                 except ProviderError as error:
                     error.part = "tts"
                     failed += 1
@@ -111,6 +120,9 @@ class TTSStation(ReplyStation):
         leveller, rate = None, 0
         async with closing(self._pieces(voice, sentence)) as stream:
             async for pcm, rate, name in stream:
+                if not voice.pauses and (pause := self._pause(rate)):
+                    yield AudioOut(sentence.turn_id, pause, rate)
+                self._played_at = max(self._played_at, now()) + pcm_seconds(pcm, rate)
                 if self._loudness is None:
                     yield AudioOut(sentence.turn_id, pcm, rate)
                     continue
@@ -122,6 +134,12 @@ class TTSStation(ReplyStation):
                         yield AudioOut(sentence.turn_id, levelled, rate)
         if leveller is not None and (rest := leveller.finish()):
             yield AudioOut(sentence.turn_id, rest, rate)
+
+    def _pause(self, rate: int) -> bytes:
+        """Return the silence in front of a sentence, once; without what was silence anyway."""
+        wanted, self._pause_s = self._pause_s, 0.0
+        left = wanted - max(0.0, now() - self._played_at)
+        return bytes(pcm_bytes(left, rate)) if left > 0.0 else b""
 
     async def _pieces(
         self, voice: TTSProvider, sentence: Sentence
@@ -149,6 +167,11 @@ class TTSStation(ReplyStation):
                         yield pcm, voice.sample_rate, voice.name
         if sentence.recurring and voice.typical:
             self._phrases.keep(language, words, Spoken(tuple(made), voice.sample_rate, voice.name))
+
+
+def pause_after(spoken: str) -> float:
+    """Return how long a speaker rests behind these words, in seconds."""
+    return CLAUSE_PAUSE_S if spoken.rstrip(CLOSERS)[-1:] in CLAUSES else SENTENCE_PAUSE_S
 
 
 def _parts(pcm: bytes, size: int) -> Iterator[bytes]:

@@ -101,14 +101,12 @@ def test_an_answer_must_be_understood_and_cut_where_it_was_interrupted() -> None
     assert not natural_checks.understood("the lamp is on now", "", "en").good
     answer = reply(STORY[:120], 3.0)
     answer.aborted = True  # that the device has asked for it is not enough
-    assert not natural_checks.cut(answer, STORY, "en").good
-    answer.tts_stop = 3.0
-    assert natural_checks.cut(answer, STORY, "en").good
+    assert not natural_checks.cut(answer, STORY, 2, "en").good
+    assert natural_checks.cut(answer, STORY, 1, "en").good  # it was under way
     answer.cut = True
-    assert not natural_checks.cut(answer, STORY, "en").good
+    assert not natural_checks.cut(answer, STORY, 0, "en").good
     whole = reply(STORY, 3.0)
-    whole.tts_stop = 3.0
-    assert not natural_checks.cut(whole, STORY, "en").good
+    assert not natural_checks.cut(whole, STORY, 0, "en").good
 
 
 def test_the_fact_is_stored_as_it_was_heard_and_recalled_as_it_was_stored() -> None:

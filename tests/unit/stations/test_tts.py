@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from vixio.audio.loudness import VoiceLevels
+from vixio.core.audio import pcm_seconds
 from vixio.core.chunk import AudioOut, Chunk, Sentence, SentenceFailed
 from vixio.core.errors import REQUEST, ProviderError
 from vixio.core.history import History
@@ -16,7 +17,7 @@ from vixio.core.station import StationContext
 from vixio.core.streams import closing
 from vixio.core.tools.toolset import ToolSet
 from vixio.providers.tts import TTSProvider
-from vixio.stations.tts import MAX_FAILED, TTSStation
+from vixio.stations.tts import CLAUSE_PAUSE_S, MAX_FAILED, SENTENCE_PAUSE_S, TTSStation
 
 RATE = 16_000
 
@@ -151,3 +152,46 @@ async def test_a_voice_that_cannot_speak_at_all_fails() -> None:
 async def test_a_failure_that_is_not_the_texts_ends_the_reply() -> None:
     with pytest.raises(ProviderError, match="cannot speak B"):
         await outline({"B": refused("B", "service")}, *"ABC")
+
+
+@pytest.mark.parametrize("pauses", [True, False])
+async def test_a_voice_without_pauses_gets_them_between_sentences(pauses: bool) -> None:
+    """Not in front of the first one, and the length fits the mark behind the words."""
+    voice = Tone("robot", 5_000)
+    voice.pauses = pauses
+    made = await station_output(TTSStation(voice, loudness=None), "One,", '"Two."', "三，", "Four")
+    lengths: list[list[float]] = []
+    for chunk in made:
+        if isinstance(chunk, Sentence):
+            lengths.append([])
+        elif isinstance(chunk, AudioOut):
+            silent = not any(chunk.pcm)
+            lengths[-1].append(round(pcm_seconds(chunk.pcm, RATE), 2) * (-1 if silent else 1))
+    between = [] if pauses else [[-CLAUSE_PAUSE_S], [-SENTENCE_PAUSE_S], [-CLAUSE_PAUSE_S]]
+    fronts = [[], *between] if between else [[]] * 4
+    assert lengths == [[*front, 3.0] for front in fronts]
+
+
+async def test_a_silence_that_there_was_anyway_counts_as_the_pause(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Behind a tool that took long, the answer begins at once."""
+    clock = [100.0]
+    monkeypatch.setattr("vixio.stations.tts.now", lambda: clock[0])
+
+    class Slow(Tone):
+        async def synthesize(self, text: str, *, language: str = "") -> AsyncIterator[bytes]:
+            clock[0] += float(text)
+            async for pcm in super().synthesize(text):
+                yield pcm
+
+    voice = Slow("robot", 5_000)
+    voice.pauses = False
+    # The three seconds of the first are over after three; 0.1 s of silence are there already.
+    made = await station_output(TTSStation(voice, loudness=None), "0", "3.1", "10")
+    silent = [
+        round(pcm_seconds(chunk.pcm, RATE), 2)
+        for chunk in made
+        if isinstance(chunk, AudioOut) and not any(chunk.pcm)
+    ]
+    assert silent == [round(SENTENCE_PAUSE_S - 0.1, 2)]

@@ -48,6 +48,7 @@ class EspeakTTSProvider(TTSProvider):
 
     name = NAME
     sample_rate = 22_050
+    pauses = False
 
     def __init__(self, settings: EspeakSettings | None = None) -> None:
         self._settings = settings or EspeakSettings()

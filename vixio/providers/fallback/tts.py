@@ -93,6 +93,7 @@ class FallbackVoice(TTSProvider):
                 async with aclosing(_at_rate(speech, candidate.provider)) as pieces:
                     async for pcm in pieces:
                         self.name = candidates.label(candidate)
+                        self.pauses = candidate.provider.pauses
                         self._speaking = candidate
                         begun = True
                         # The end is held back: it may be where the voice breaks off.

@@ -189,7 +189,7 @@ class WarmingTTS(TTSProvider):
     async def synthesize(self, text: str, *, language: str = "") -> AsyncIterator[bytes]:
         """Speak, after a moment's wait if need be."""
         voice = await self._loader.within(WAIT_S)
-        self.sample_rate = voice.sample_rate
+        self.sample_rate, self.pauses = voice.sample_rate, voice.pauses
         async with closing(voice.synthesize(text, language=language)) as speech:
             async for pcm in speech:
                 yield pcm
