@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import re
 import time
+from collections import defaultdict
 from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,6 +46,39 @@ async def rename(http: aiohttp.ClientSession, number: int, name: str) -> None:
     path = f"/api/v1/devices/06:00:00:00:00:{number:02x}"
     async with http.patch(path, json={"name": name}) as answer:
         assert answer.status == 200, await answer.text()
+
+
+HOLD = """() => {
+  const ask = window.fetch;
+  window.fetch = async (url, options) => {
+    const found = /\\/api\\/v1\\/devices(\\?|\\/06)/.exec(url);
+    const answer = await ask(url, options);
+    if (!found || !answer.ok) return answer;
+    const text = await answer.text();
+    const shown = await window.heldBack(found[1] === "?" ? "list" : "one", text);
+    return new Response(shown, { headers: { "Content-Type": "application/json" } });
+  };
+}"""
+"""Holds answers back whose questions are asked from now on.
+
+In the page: an answer that is held back outside it meets the time that the page allows for one.
+"""
+
+
+@dataclass
+class Held:
+    """Answers of the API that the page gets later. ``of_list`` is put into the list's."""
+
+    of_list: str = ""
+    asked: dict[str, asyncio.Event] = field(default_factory=lambda: defaultdict(asyncio.Event))
+    """By what was asked for, ``list`` or ``one``: the server has answered."""
+    released: dict[str, asyncio.Event] = field(default_factory=lambda: defaultdict(asyncio.Event))
+
+    async def hold(self, kind: str, text: str) -> str:
+        """Return an answer as the page gets it, when it may have it."""
+        self.asked[kind].set()
+        await self.released[kind].wait()
+        return text.replace('"Device 900"', f'"{self.of_list}"') if self.of_list else text
 
 
 async def listed(crowded: ConsoleHouse, open_visit: OpenVisit) -> Page:
@@ -104,26 +139,21 @@ async def test_what_is_read_alone_is_newer_than_a_list_that_comes_late(
     crowded: ConsoleHouse, open_visit: OpenVisit
 ) -> None:
     """A profile has all devices read; another change comes while that is under way."""
-    from playwright.async_api import Route, expect
+    from playwright.async_api import expect
 
+    held = Held()
     page = await listed(crowded, open_visit)
-    held, released = asyncio.Event(), asyncio.Event()
-
-    async def hold(route: Route) -> None:
-        answer = await route.fetch()
-        held.set()
-        await released.wait()
-        await route.fulfill(response=answer)
-
-    await page.route("**/api/v1/devices?*", hold)
+    await page.expose_function("heldBack", held.hold)
+    await page.evaluate(HOLD)
+    held.released["one"].set()
     async with crowded.api() as http, asyncio.timeout(120):
         content = {"content": {"wake_reply": "Yes?"}}
         async with http.put("/api/v1/profiles/butler", json=content) as answer:
             assert answer.status in {200, 201}, await answer.text()
-        await held.wait()
+        await held.asked["list"].wait()
         await rename(http, 5, "Alone")
         await expect(page.get_by_text("Alone")).to_be_visible(timeout=PATIENCE_MS)
-        released.set()
+        held.released["list"].set()
         await rename(http, 6, "Later")
         await expect(page.get_by_text("Later")).to_be_visible(timeout=PATIENCE_MS)
         await expect(page.get_by_text("Alone")).to_be_visible(timeout=1)
@@ -133,37 +163,22 @@ async def test_what_is_read_alone_and_comes_behind_a_list_is_taken(
     crowded: ConsoleHouse, open_visit: OpenVisit
 ) -> None:
     """The list has begun before the change, and comes between the question and its answer."""
-    from playwright.async_api import Route, expect
+    from playwright.async_api import expect
 
+    held = Held(of_list="Of the list")
     page = await listed(crowded, open_visit)
-    list_asked, list_may_come = asyncio.Event(), asyncio.Event()
-    one_asked, one_may_come = asyncio.Event(), asyncio.Event()
-
-    async def hold_list(route: Route) -> None:
-        answer = await route.fetch()
-        text = (await answer.text()).replace('"Device 900"', '"Of the list"')
-        list_asked.set()
-        await list_may_come.wait()
-        await route.fulfill(response=answer, body=text)
-
-    async def hold_one(route: Route) -> None:
-        answer = await route.fetch()
-        one_asked.set()
-        await one_may_come.wait()
-        await route.fulfill(response=answer)
-
-    await page.route("**/api/v1/devices?*", hold_list)
-    await page.route("**/api/v1/devices/06*", hold_one)
+    await page.expose_function("heldBack", held.hold)
+    await page.evaluate(HOLD)
     async with crowded.api() as http, asyncio.timeout(120):
         content = {"content": {"wake_reply": "Well?"}}
         async with http.put("/api/v1/profiles/butler", json=content) as answer:
             assert answer.status in {200, 201}, await answer.text()
-        await list_asked.wait()
+        await held.asked["list"].wait()
         await rename(http, 8, "Behind")
-        await one_asked.wait()
-        list_may_come.set()
+        await held.asked["one"].wait()
+        held.released["list"].set()
         await expect(page.get_by_text("Of the list")).to_be_visible(timeout=PATIENCE_MS)
-        one_may_come.set()
+        held.released["one"].set()
         await expect(page.get_by_text("Behind")).to_be_visible(timeout=PATIENCE_MS)
 
 

@@ -21,6 +21,9 @@ LATE = 1.25
 CLOSING = re.compile(r"^=* ?((?:\d+ [a-z]+,? ?)+) in [0-9.]+s\b.*$")
 COUNT = re.compile(r"(\d+) (passed|failed|skipped|errors?|deselected|xfailed|xpassed|warnings?)")
 FAILURE = re.compile(r"^(FAILED|ERROR) |^[^ ]+: error: ")
+WHERE = re.compile(r"^(tests|firmware-test-client|vixio)/\S+\.py:\d+: ")
+WHERES = 3
+"""Of a test that failed: the places in its traceback that are named again at the end."""
 
 
 def say(line: str = "") -> None:
@@ -106,11 +109,13 @@ def slowest(times: Mapping[str, Time]) -> list[str]:
 
 
 def failures(outcomes: Sequence[Outcome]) -> list[str]:
-    """Return the lines that name what failed."""
+    """Return the lines that name what failed, and where: often these alone are kept of a run."""
     found = []
     for outcome in outcomes:
         if outcome.status != 0:
-            named = [line for line in _lines(outcome.output) if FAILURE.match(line)]
+            lines = _lines(outcome.output)
+            named = [line for line in lines if FAILURE.match(line)]
+            found += [line for line in lines if WHERE.match(line)][-WHERES * len(named) :]
             found += named or [f"FAILED {outcome.job.name}: status {outcome.status}"]
     return found
 

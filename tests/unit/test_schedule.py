@@ -254,7 +254,8 @@ def test_the_verdict_counts_all_tests_and_names_what_failed(tmp_path: Path) -> N
         outcome(
             tmp_path,
             "test/talk",
-            "F.\nFAILED tests/a.py::b - assert 0\n=== 1 failed, 4 passed in 2.00s (0:00:02) ===\n",
+            "F.\n>       assert 0\nE       assert 0\n\ntests/a.py:7: AssertionError\n"
+            "FAILED tests/a.py::b - assert 0\n=== 1 failed, 4 passed in 2.00s (0:00:02) ===\n",
             status=1,
         ),
         outcome(tmp_path, "test/types", "Success: no issues found\n"),
@@ -264,6 +265,7 @@ def test_the_verdict_counts_all_tests_and_names_what_failed(tmp_path: Path) -> N
     assert counts(found) == {"passed": 16, "skipped": 3, "failed": 1}
     assert verdict(found, 9.0) == "===== 1 failed, 16 passed, 3 skipped in 9.00s ====="
     assert failures(found) == [
+        "tests/a.py:7: AssertionError",
         "FAILED tests/a.py::b - assert 0",
         "FAILED setup/models: status 2",
     ]
