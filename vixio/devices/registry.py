@@ -272,11 +272,12 @@ class DeviceRegistry(Access):
             return True
         if standing is None:
             # Unknown: not read yet, or forgotten. Where devices are claimed, only the former.
-            open_door = self._mode is AccessMode.OPEN or not self.known.loaded
-            return open_door and not ticket.waits
+            unread = not self.known.loaded and not ticket.waits
+            return self._mode is AccessMode.OPEN or unread
         if not ticket.id:
             return self._mode is AccessMode.OPEN and not standing.tokens_from
-        return ticket.outlives(standing) and standing.lets_in(self._mode, identity.client_id)
+        welcome = standing.lets_in(self._mode, identity.client_id)
+        return welcome and ticket.outlives(standing, self._mode)
 
     def _outdated_by(self, ticket: Ticket) -> bool:
         """Whether another process may have let the device in, and this one not know it yet: its
@@ -367,7 +368,7 @@ class DeviceRegistry(Access):
             self.on_unwelcome(device_id, _blocked(standing.blocked))
         elif ticket is None:
             return
-        elif ticket.id in self.known.revoked or not ticket.outlives(standing):
+        elif ticket.id in self.known.revoked or not ticket.outlives(standing, self._mode):
             self._send_away(device_id)
         elif self._mode is not AccessMode.OPEN and not standing.claimed:
             if self._outdated_by(ticket):

@@ -5,8 +5,9 @@ seconds since 1970. Validity needs no look
 into the database: the signature, the two times, and the short list of what was revoked. Tokens of
 earlier versions, ``EXPIRY.SIGNATURE``, are still accepted where every device may connect.
 
-What a device gets together with its code is void until the claim of that very code. Its id says so
-by its last letter, and is made of the code and of who got it; the claim grants this one id.
+What a device gets together with its code is void until the claim of that very code, or until every
+device may come. Its id says so by its last letter, and is made of the code and of who got it; the
+claim grants this one id.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from vixio.core.wall_clock import now_s
-from vixio.devices.records import DeviceRecord, Standing
+from vixio.devices.records import AccessMode, DeviceRecord, Standing
 from vixio.transports.admission.auth import TokenAuthenticator, TokenCheck
 from vixio.transports.admission.identity import Identity
 
@@ -38,9 +39,12 @@ class Ticket:
         """Whether it was issued with a code: void unless the claim of that code granted it."""
         return self.id.endswith("w")
 
-    def outlives(self, standing: Standing) -> bool:
-        """Whether no claim and no revocation of all the device's tokens has made it void."""
-        if self.waits:
+    def outlives(self, standing: Standing, mode: AccessMode) -> bool:
+        """Whether no claim and no revocation of all the device's tokens has made it void.
+
+        Where every device may come, none waits for a claim: the server was opened since.
+        """
+        if self.waits and (mode is not AccessMode.OPEN or self.id == standing.granted):
             return self.id == standing.granted
         return self.issued_at >= standing.tokens_from
 

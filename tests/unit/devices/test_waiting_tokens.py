@@ -243,3 +243,21 @@ async def test_who_asks_under_many_names_leaves_one(make: Make) -> None:
         assert [row["client_id"] for row in rows] == ["client 3"]
         await claim(here, last.code)
         assert here.refused(last.token, client_id="client 3") == ""
+
+
+@pytest.mark.parametrize("claims", [True, False])
+async def test_where_every_device_may_come_since(make: Make, claims: bool) -> None:
+    """Until it asks OTA again, a device has nothing else."""
+    tokens = device_tokens()
+    async with running(make, tokens=tokens) as here:
+        waits = await asks(here)
+        if claims:
+            await claim(here, waits.code)
+    async with running(make, AccessMode.OPEN, tokens=tokens) as here:
+        assert here.refused(waits.token) == "", "before anything is read"
+        await until(lambda: here.registry.known.loaded)
+        assert here.refused(waits.token) == ""
+        assert here.refused(waits.token, client_id="d") == "token_wrong"
+        await at_desk(here, lambda desk: desk.revoke_tokens(KITCHEN, "me"))
+        assert here.refused(waits.token) == VOID
+        assert here.refused(await here.visit()) == ""
