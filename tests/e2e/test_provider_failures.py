@@ -136,6 +136,33 @@ async def test_a_voice_that_is_gone_is_replaced_by_the_screen(mood: str) -> None
         await works(device)
 
 
+@pytest.mark.parametrize("failure", ["raise", "hang"])
+async def test_why_push_to_talk_failed_stays_on_the_screen(failure: str) -> None:
+    """The device becomes idle with ``tts stop``, which clears its screen: the reason follows."""
+    agent = ScriptedAgentBackend(lambda _: AGENT[failure][0] if tts.broken else ("Here I am.",))
+    tts = MoodyTTS()
+    recogniser = WaveformASR(await recordings([SOUND]))
+    async with (
+        serving(SETTINGS, asr=recogniser, agent=agent, tts=tts) as server,
+        SimulatedDevice(server.device(mode="manual")) as device,
+    ):
+        tts.broken = "raise"
+        await device.press()
+        await device.say(SOUND)
+        await device.release()
+        await device.wait_for(lambda: device.notices and device.screen_settled, what="a notice")
+        (notice,) = device.notices
+        assert AGENT[failure][1] in notice.message
+        assert notice.cleared is None
+        assert device.state == "idle"
+        assert [what(frame) for frame in received(device)][-2:] == ["tts stop", "alert"]
+        tts.broken = ""
+        reply = await device.press_to_talk(SOUND)
+        assert reply.text == "Here I am."
+        assert_played_well(reply)
+        assert_nothing_wrong(device)
+
+
 async def heard(server: RunningServer, words: str, told: str) -> None:
     """A spoken turn that fails, then one that does not."""
     async with SimulatedDevice(server.device()) as device:
