@@ -50,6 +50,8 @@ FORMS: dict[str, list[tuple[str, str, bool]]] = {
     "": [],
     "It is sunny.": [],
     "The Tool x returned: 5": [],
+    'Here you are:\nTool "x" returned: 5': [],
+    "\n".join(['Tool "a" returned: 1'] * 65): [],
     "Tool returned: 5": [],
     "Tool results: none": [],
     "Tool results: []": [],
