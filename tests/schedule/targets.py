@@ -124,6 +124,7 @@ TARGETS = (
         "test",
         commands={
             "types": ("{bin}/mypy",),
+            "house": ("{bin}/python", "scripts/house.py", "--check"),
             "style": ("sh", "-c", "{bin}/ruff check . && {bin}/ruff format --check ."),
         },
         needs=["strace"],
