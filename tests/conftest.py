@@ -13,7 +13,7 @@ import httpcore2
 import pytest
 
 from vixio.api import passwords
-from vixio.logging.intercept import CHATTY
+from vixio.logging.setup import CHATTY
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell has its background jobs ignore it, and every process that a test starts would inherit

@@ -292,7 +292,7 @@ def _known_machine() -> Iterator[None]:
 
 @contextmanager
 def _logging_as_before() -> Iterator[None]:
-    from vixio.logging.intercept import CHATTY
+    from vixio.logging.setup import CHATTY
 
     root = logging.getLogger()
     touched = [root, *map(logging.getLogger, ("vixio", *CHATTY))]

@@ -11,8 +11,7 @@ import pytest
 from tests.models.needs import needs
 from vixio.core.errors import ProviderUnavailable
 from vixio.providers.ten_vad.library import WINDOW_BYTES, load_library
-from vixio.providers.ten_vad.model import TenModel
-from vixio.providers.ten_vad.provider import TenVADProvider
+from vixio.providers.ten_vad.provider import TenModel, TenVADProvider
 from vixio.providers.vad import VADProvider
 from vixio.testing.contract import VADContract
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+from typing import Final
+
 from a2a.server.agent_execution import SimpleRequestContextBuilder
 from starlette.routing import Router
 from starlette.types import Receive, Scope, Send
@@ -16,8 +19,8 @@ from vixio.a2a.front import Front
 from vixio.a2a.handlers import Handler, TaskIds
 from vixio.a2a.mount import Ports
 from vixio.a2a.places import Places, forwarding_server
-from vixio.a2a.sdk_log import SdkLog
 from vixio.a2a.task_store import BoundedTaskStore
+from vixio.core.metrics import Counters
 from vixio.settings.a2a import A2ASection
 from vixio.transports.admission.admission import Admission
 
@@ -109,3 +112,43 @@ class Gateway:
             "running": self._contexts.running,
             "streams": self._front.streams,
         }
+
+
+_log = logging.getLogger(__name__)
+
+LOGGER: Final = "a2a.server", "a2a.compat", "a2a.utils"
+
+
+class SdkLog(logging.Handler):
+    """Counts what the library reports, and names the place of each error.
+
+    Its own log quotes requests and prints tracebacks.
+    """
+
+    def __init__(self, counters: Counters) -> None:
+        super().__init__(logging.WARNING)
+        self._counters = counters
+
+    def attach(self) -> None:
+        """Take the library's records from now on."""
+        for name in LOGGER:
+            logger = logging.getLogger(name)
+            logger.addHandler(self)
+            logger.propagate = False
+
+    def detach(self) -> None:
+        """Leave the library's log as it was. Idempotent."""
+        for name in LOGGER:
+            logger = logging.getLogger(name)
+            logger.removeHandler(self)
+            logger.propagate = True
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Take one record."""
+        if record.levelno < logging.ERROR:
+            self._counters.add("a2a.library.warnings")
+            return
+        self._counters.add("a2a.library.errors")
+        error = record.exc_info[0].__name__ if record.exc_info and record.exc_info[0] else ""
+        place = f"{record.module}:{record.lineno}"
+        _log.warning("A2A library reported an error", extra={"place": place, "error": error})

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from vixio.composition.capacity import CapacityMeter
 from vixio.composition.drain import Drain
 from vixio.composition.metrics import MetricsService
-from vixio.composition.readiness import ServerReadiness
 from vixio.composition.server_providers import ServerProviders
 from vixio.composition.traces import TraceService
 from vixio.core.host import SessionHost
+from vixio.core.readiness import Readiness
 from vixio.core.tasks import cancel_and_wait
 from vixio.http.routes.ready import ready_routes
 from vixio.settings import Settings
@@ -66,3 +66,35 @@ class Operations:
     async def ended(self) -> None:
         """All sessions are over: send the last traces. Idempotent."""
         await self._traces.close()
+
+
+class ServerReadiness(Readiness):
+    """``ports`` and ``providers``; other parts add theirs.
+
+    ``listening``: set while the ports are open. ``loading``: the task that loads the providers.
+    """
+
+    def __init__(self, providers: ServerProviders) -> None:
+        super().__init__()
+        self.listening = False
+        self.loading: asyncio.Task[None] | None = None
+        self._providers = providers
+        self.add("ports", lambda: "" if self.listening else "the ports are closed")
+        self.add("providers", self._provider_trouble)
+
+    @property
+    def status(self) -> str:
+        """What the health page says: ``ok``, ``loading`` or ``degraded``."""
+        if self._providers.unusable():
+            return "degraded"
+        return "ok" if self._loaded else "loading"
+
+    @property
+    def _loaded(self) -> bool:
+        loading = self.loading
+        return loading is not None and loading.done() and not loading.cancelled()
+
+    def _provider_trouble(self) -> str:
+        if unusable := self._providers.unusable():
+            return f"cannot be used: {', '.join(unusable)}"
+        return "" if self._loaded else "still loading"

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Awaitable, Callable
-from typing import Any
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, Final
 
 from vixio.composition.choices import Choices, ProfileDefaults, Providers
-from vixio.composition.progress import progress_logged, shown
 from vixio.composition.providers import ProviderSet, settled
+from vixio.core.clock import now
 from vixio.core.errors import VixioError
 from vixio.core.metrics import Counters
+from vixio.core.tasks import cancel_and_wait
 from vixio.providers.agent import AgentBackend
 from vixio.providers.asr import ASRProvider
 from vixio.providers.fallback.candidates import FallbackProvider
@@ -173,3 +176,42 @@ class ServerProviders:
         if self._vision is not None:
             leases.append(self._vision)
         return [lease.loader for lease in leases]
+
+
+PAUSES: Final = (3.0, 5.0, 10.0, 20.0)
+"""Seconds before each line; the last one repeats. What loads faster needs no line."""
+
+
+@asynccontextmanager
+async def progress_logged(
+    loaders: Callable[[], Sequence[ProviderLoader[Any]]],
+) -> AsyncIterator[None]:
+    """Log from time to time, while the body runs, which of ``loaders`` are still loading."""
+    task = asyncio.create_task(_log_progress(loaders))
+    try:
+        yield
+    finally:
+        await cancel_and_wait(task)
+
+
+def shown(loader: ProviderLoader[Any]) -> str:
+    """Return kind and name of a provider, as in ``asr funasr``."""
+    return f"{loader.choice.kind} {loader.name}"
+
+
+async def _log_progress(loaders: Callable[[], Sequence[ProviderLoader[Any]]]) -> None:
+    began = now()
+    lines = 0
+    while True:
+        await asyncio.sleep(PAUSES[min(lines, len(PAUSES) - 1)])
+        lines += 1
+        known = loaders()
+        loading = [each for each in known if not each.ready and not each.failed]
+        if not loading:
+            continue
+        fields = {
+            "waiting_for": ", ".join(map(shown, loading)),
+            "seconds": round(now() - began),
+            "ready": f"{sum(each.ready and not each.failed for each in known)} of {len(known)}",
+        }
+        _log.info("providers are still loading", extra=fields)

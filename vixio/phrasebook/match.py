@@ -8,7 +8,6 @@ from typing import Any
 
 from vixio.core.messages import message
 from vixio.phrasebook.matcher import Filled
-from vixio.phrasebook.recalled import recalled
 from vixio.phrasebook.reply import Missing, Renderer, Result
 from vixio.phrasebook.slots import clamp
 from vixio.phrasebook.template import SENTENCE, Intent
@@ -158,3 +157,17 @@ class Match:
 
     def _value(self, slot: str) -> Any:  # noqa: ANN401 - whatever the slot holds
         return next((filled.value for filled in self.filled if filled.name == slot), None)
+
+
+def recalled(result: Result, language: str) -> str:
+    """Return the facts in a sentence: the answer of ``recall_facts`` is for a model.
+
+    Raises Missing for an answer of another form.
+    """
+    facts = result.field("facts")
+    if not isinstance(facts, list):
+        raise Missing("facts")
+    if not facts:
+        return message("memory_empty", language)
+    listed = message("facts_join", language).join(str(fact).rstrip(".。") for fact in facts)
+    return message("recalled", language, n=len(facts), facts=listed)

@@ -27,7 +27,6 @@ from vixio.providers.faults import fault
 from vixio.settings.a2a import A2ASection
 from vixio.settings.api import ApiSection
 from vixio.settings.cluster import ClusterSection
-from vixio.settings.conversations import ConversationsSection
 from vixio.settings.data import DataSection
 from vixio.settings.devices import DeviceSection, check_ids, inherit_providers
 from vixio.settings.memory import MemorySection
@@ -57,6 +56,13 @@ from vixio.settings.tools import ToolsSettings
 from vixio.stations.turn_detector import TurnSettings
 from vixio.stations.vad import VADSettings
 from vixio.tools.mcp.settings import McpServerSettings, ServerName
+
+
+class ConversationsSection(Section):
+    """What was said, with the times of each stage and the tools. See docs/conversations.md."""
+
+    keep_days: float = Field(default=30, ge=0, le=36_500, allow_inf_nan=False)
+    """How long a turn is kept; 0: none is."""
 
 
 class Settings(Section):

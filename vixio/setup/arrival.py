@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from collections.abc import Callable
 from typing import Final
+
+import segno
 
 from vixio import server
 from vixio.cli.banner import urls
@@ -17,7 +21,6 @@ from vixio.core.session.events import (
     SpeechPlayed,
 )
 from vixio.settings import Settings
-from vixio.setup.qr import qr_code
 from vixio.setup.words import Words
 
 Show = Callable[[str], None]
@@ -91,3 +94,23 @@ async def serve(settings: Settings, words: Words, show: Show) -> None:
     arrival = Arrival(words, show)
     app.events.attach(arrival)
     await run(app, stop_on_signals(), lambda: arrival.listening(server.about(app)))
+
+
+_BORDER = 2
+"""Modules around it. The norm has 4; cameras need less, and a terminal has few lines."""
+
+
+def qr_code(text: str) -> str:
+    """Return ``text`` as a QR code of block characters; empty if the terminal has no such ones.
+
+    Light is drawn and dark is left out, as it is right on a dark background; cameras read the
+    inverse as well.
+    """
+    out = io.StringIO()
+    segno.make(text, error="l", micro=False).terminal(out, border=_BORDER, compact=True)
+    code = out.getvalue().rstrip("\n")
+    try:
+        code.encode(sys.stdout.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return ""
+    return code

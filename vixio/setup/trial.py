@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import os
 import subprocess
 import sys
 import tempfile
@@ -11,17 +12,23 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from vixio.cli.model_lines import ProgressLines, described
 from vixio.cli.status import StatusLine
 from vixio.core.errors import ConfigError
 from vixio.core.extras import Extra, how_to_install, install_command
 from vixio.core.metrics import Counters
 from vixio.diagnostics.say import say
 from vixio.diagnostics.voices import greeting, player
+from vixio.models.catalogue import find, load_catalogue
+from vixio.models.get import get, plan
+from vixio.models.hubs import Hubs
+from vixio.models.store import ModelStore
+from vixio.models.web import Web
+from vixio.providers.model_path import models_folder
 from vixio.providers.openai_agent.settings import OpenAIAgentSettings
 from vixio.providers.openai_client import SharedClient
 from vixio.settings import Settings, load_settings
 from vixio.setup.choices import Choice
-from vixio.setup.fetching import fetch, is_there
 from vixio.setup.words import Words
 from vixio.tools.from_settings import make_runtime
 
@@ -142,3 +149,21 @@ def load_text(text: str, env: Mapping[str, str], path: Path) -> Settings:
             return load_settings(file, env)
         except ConfigError as error:
             raise ConfigError(str(error).replace(str(file), str(path))) from error
+
+
+def is_there(name: str) -> bool:
+    """Return whether the model is installed. Raises ModelError."""
+    return ModelStore(models_folder()).get(name) is not None
+
+
+async def fetch(name: str) -> None:
+    """Install the model; what has arrived is kept if it is interrupted. Raises ModelError."""
+    model = find(load_catalogue(), name)
+    store = ModelStore(models_folder())
+    hubs = Hubs.from_environment(os.environ)
+    with StatusLine() as status:
+        report = ProgressLines(status, live=sys.stderr.isatty())
+        async with Web() as web:
+            its = await plan(model, store, web, hubs, report=report)
+            status.line(described(its, store, ""))
+            await get(model, store, web, hubs, report=report)

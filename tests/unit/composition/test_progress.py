@@ -8,7 +8,7 @@ import logging
 import pytest
 
 from tests.unit.providers.pool.support import Choice, loader
-from vixio.composition.progress import progress_logged
+from vixio.composition.server_providers import progress_logged
 from vixio.core.errors import ProviderUnavailable
 from vixio.testing import run_virtual
 

@@ -18,8 +18,8 @@ from loguru import logger as loguru
 from tests.unit.transports.xiaozhi.support import running
 from vixio.core.chunk import TextInput
 from vixio.core.log_fields import logged_as, shared_context
-from vixio.logging import intercept
 from vixio.logging import setup as logs
+from vixio.logging.setup import LEVELS
 from vixio.logging.writer import MAX_WAITING, LogWriter
 
 _log = logging.getLogger("vixio.test")
@@ -140,14 +140,14 @@ def test_a_field_never_replaces_a_standard_key(stream: io.StringIO) -> None:
 
 def test_fields_reach_records_with_a_traceback_and_of_every_level(stream: io.StringIO) -> None:
     logs.configure_logging("TRACE", json=True, stream=stream)
-    for level in intercept.LEVELS.values():
+    for level in LEVELS.values():
         _log.log(level, "at", extra={"turn": level})
     try:
         raise ValueError("inside")
     except ValueError:
         _log.exception("failed", extra={"turn": 1})
     *all_levels, last = objects(stream)
-    assert {one["level"]: one["turn"] for one in all_levels} == intercept.LEVELS
+    assert {one["level"]: one["turn"] for one in all_levels} == LEVELS
     assert (last["turn"], "ValueError: inside" in last["exception"]) == (1, True)
 
 

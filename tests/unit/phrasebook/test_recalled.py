@@ -8,7 +8,7 @@ import pytest
 
 from tests.unit.tools.test_builtin import run
 from vixio.phrasebook import PhraseBook, signatures
-from vixio.phrasebook.recalled import recalled
+from vixio.phrasebook.match import recalled
 from vixio.phrasebook.reply import Missing, Result
 from vixio.tools.builtin import builtin_source
 from vixio.tools.runtime import ToolRuntime

@@ -11,7 +11,7 @@ import pytest
 from tests.support.waiting import until
 from vixio.core.tools.types import ToolDefinition
 from vixio.providers.asr import SpeechHints
-from vixio.providers.pocketsphinx.preparing import MAX_WANTED, Preparations
+from vixio.providers.pocketsphinx.pool import MAX_WANTED, Preparations
 from vixio.providers.pocketsphinx.provider import PocketSphinxASRProvider, PocketSphinxSettings
 
 BOUND = 60.0

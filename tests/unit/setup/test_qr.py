@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import zxingcpp
 
-from vixio.setup.qr import qr_code
+from vixio.setup.arrival import qr_code
 
 URL = "http://192.168.178.20:8003/xiaozhi/ota/"
 UPPER = {"█": 255, "▀": 255, "▄": 0, " ": 0}

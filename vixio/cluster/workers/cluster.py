@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import asyncio
 
-from vixio.cluster.workers.broadcast import WorkerBroadcast
 from vixio.cluster.workers.channel import Channel
 from vixio.cluster.workers.commands import WorkerCommands
 from vixio.cluster.workers.leases import WorkerLeases
-from vixio.cluster.workers.limits import WorkerLimits
 from vixio.cluster.workers.messages import Kind, Message
 from vixio.cluster.workers.presence import WorkerPresence
-from vixio.core.cluster import Cluster, LossReason, Status
+from vixio.core.cluster import (
+    Broadcast,
+    Charged,
+    Cluster,
+    LossReason,
+    OnBroadcast,
+    SharedLimits,
+    Status,
+)
+from vixio.core.tools.types import JsonObject
 
 
 class WorkerCluster(Cluster):
@@ -87,3 +94,76 @@ class WorkerCluster(Cluster):
                 self._channel.answered(number, result)
             case _:
                 raise ValueError(f"the coordinator does not send {message.kind.name}")
+
+
+class WorkerBroadcast(Broadcast):
+    """What this process tells all others; the coordinator passes it on.
+
+    Messages that find the channel full are dropped: what cannot wait goes by it, too.
+    """
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        self._listeners: dict[str, OnBroadcast] = {}
+
+    def send(self, topic: str, body: JsonObject) -> None:
+        """Send to all other processes."""
+        if not self._channel.busy:
+            self._channel.send(Kind.BROADCAST, topic=topic, body=body)
+
+    def on_message(self, topic: str, receive: OnBroadcast) -> None:
+        """Have ``receive`` called with what other processes send."""
+        self._listeners[topic] = receive
+
+    # ── the channel's side ───────────────────────────────────────────────────────────────────
+
+    def received(self, topic: str, body: JsonObject) -> None:
+        """Pass on what another process has sent."""
+        if listener := self._listeners.get(topic):
+            listener(body)
+
+
+class WorkerLimits(SharedLimits):
+    """What this process counts, published where it changes, and what the others do together."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        self._own: dict[tuple[str, str], int] = {}
+        self._others: dict[tuple[str, str], int] = {}
+        self._listeners: dict[str, Charged] = {}
+
+    def set(self, name: str, key: str, count: int) -> None:
+        """Publish how many of ``key`` this process has."""
+        if self._own.get((name, key), 0) == count:
+            return
+        if count:
+            self._own[name, key] = count
+        else:
+            del self._own[name, key]
+        self._channel.send(Kind.GAUGE, name=name, key=key, count=count)
+
+    def others(self, name: str, key: str = "") -> int:
+        """Return how many of ``key`` the other processes have together."""
+        return self._others.get((name, key), 0)
+
+    def charge(self, name: str, key: str, amount: int = 1) -> None:
+        """Publish what a rate limit of all processes counts."""
+        self._channel.send(Kind.CHARGE, name=name, key=key, amount=amount)
+
+    def on_charge(self, name: str, charged: Charged) -> None:
+        """Have ``charged`` called with what other processes charge."""
+        self._listeners[name] = charged
+
+    # ── the channel's side ───────────────────────────────────────────────────────────────────
+
+    def counted(self, name: str, key: str, count: int) -> None:
+        """Note how many the others have."""
+        if count:
+            self._others[name, key] = count
+        else:
+            self._others.pop((name, key), None)
+
+    def charged(self, name: str, key: str, amount: int) -> None:
+        """Pass on what another process has charged."""
+        if listener := self._listeners.get(name):
+            listener(key, amount)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
-from typing import Any, Final
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine, Iterator
+from typing import Any, Final, NamedTuple
 
 from vixio.cluster.workers.channel import Channel
-from vixio.cluster.workers.counters import Row, SharedCounters
-from vixio.cluster.workers.handovers import HandoverStore
 from vixio.cluster.workers.lease_table import RENEW_S, Held, LeaseTable
 from vixio.cluster.workers.messages import Kind, Message
 from vixio.cluster.workers.router import CommandRouter
@@ -242,3 +241,95 @@ class Coordinator:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+Row = tuple[str, str]
+"""A count's name and key."""
+
+
+class SharedCounters:
+    """Counts by row and worker. A row without any count is not kept."""
+
+    def __init__(self) -> None:
+        self._rows: dict[Row, dict[int, int]] = {}
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def put(self, worker: int, row: Row, count: int) -> bool:
+        """Set how many of a row a worker has; return whether that changed anything."""
+        counts = self._rows.setdefault(row, {})
+        changed = counts.get(worker, 0) != count
+        if count:
+            counts[worker] = count
+        else:
+            counts.pop(worker, None)
+        if not counts:
+            del self._rows[row]
+        return changed
+
+    def others(self, worker: int, row: Row) -> int:
+        """Return how many all workers but this one have."""
+        counts = self._rows.get(row, {})
+        return sum(counts.values()) - counts.get(worker, 0)
+
+    def rows_of(self, worker: int) -> list[Row]:
+        """Return the rows of which a worker has any."""
+        return [row for row, counts in self._rows.items() if worker in counts]
+
+    def seen_by(self, worker: int) -> Iterator[tuple[Row, int]]:
+        """Yield every row of which the others have any, with how many."""
+        for row in self._rows:
+            if count := self.others(worker, row):
+                yield row, count
+
+
+MAX_DEVICES: Final = 10_000
+MAX_CHARACTERS: Final = 64 * 1024 * 1024
+
+
+class _Entry(NamedTuple):
+    token: int
+    text: str
+
+
+class HandoverStore:
+    """The latest conversation of each device, kept for its next holder.
+
+    Texts by device, with the token of the lease under which each was written.
+
+    Over a bound, the devices that were used least recently are dropped.
+    """
+
+    def __init__(
+        self, max_devices: int = MAX_DEVICES, max_characters: int = MAX_CHARACTERS
+    ) -> None:
+        self._entries: OrderedDict[str, _Entry] = OrderedDict()
+        self._characters = 0
+        self._max_devices = max_devices
+        self._max_characters = max_characters
+
+    @property
+    def characters(self) -> int:
+        """How many are kept in all."""
+        return self._characters
+
+    def put(self, device_id: str, token: int, text: str) -> bool:
+        """Replace a device's text; False: an older holder wrote it too late."""
+        before = self._entries.get(device_id)
+        if before is not None and token < before.token:
+            return False
+        self._characters += len(text) - (len(before.text) if before else 0)
+        self._entries[device_id] = _Entry(token, text)
+        self._entries.move_to_end(device_id)
+        while len(self._entries) > self._max_devices or self._characters > self._max_characters:
+            _, dropped = self._entries.popitem(last=False)
+            self._characters -= len(dropped.text)
+        return True
+
+    def get(self, device_id: str) -> str:
+        """Return a device's text; empty if there is none."""
+        if device_id not in self._entries:
+            return ""
+        self._entries.move_to_end(device_id)
+        return self._entries[device_id].text

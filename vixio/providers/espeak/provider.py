@@ -6,18 +6,19 @@ import asyncio
 import logging
 import re
 from collections.abc import AsyncIterator
+from functools import cache
+from pathlib import Path
+from typing import Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from vixio.core.errors import ProviderError, ProviderUnavailable
-from vixio.providers.espeak.languages import packaged
-from vixio.providers.espeak.text import split
 from vixio.providers.espeak_process.cleaning import speakable
 from vixio.providers.espeak_process.messages import NAME, Kind, Voice
 from vixio.providers.espeak_process.pool import EspeakPool, acquire, release
 from vixio.providers.espeak_process.speech import Request
 from vixio.providers.registry import ProviderFactory
-from vixio.providers.spoken_text import clean, spoken_language
+from vixio.providers.spoken_text import clean, split_by_cost, spoken_language
 from vixio.providers.tts import TTSProvider, VoiceChoice
 
 _log = logging.getLogger(__name__)
@@ -152,6 +153,41 @@ async def _list_voices(_: EspeakSettings) -> list[VoiceChoice]:
         ]
     finally:
         await release()
+
+
+PIECE_COST: Final = 240
+"""A piece's length in Latin letters. It takes about 2 ms and gives about 15 s of speech: no other
+device waits longer for its turn, and no reply holds more audio than that."""
+
+
+def split(text: str) -> list[str]:
+    """Cut ``text`` into pieces of at most :data:`PIECE_COST`, at the best place that each has."""
+    return split_by_cost(text, PIECE_COST)
+
+
+_LINE: Final = re.compile(rb"^language\s+([A-Za-z-]+)", re.MULTILINE)
+_BEGINNING: Final = 1_000
+"""Bytes of a file within which its languages stand."""
+
+
+@cache
+def packaged() -> frozenset[str]:
+    """Return the tags of all voices; empty if the system's library is used. Blocking, 5 ms.
+
+    From the data of its package: no library is loaded for them. A file of ``lang`` has a line
+    ``language TAG`` for each of the voice's languages.
+    """
+    try:
+        import espeakng_loader
+    except ImportError:
+        return frozenset()
+    found: set[str] = set()
+    for path in Path(espeakng_loader.get_data_path(), "lang").rglob("*"):
+        if path.is_file():
+            with path.open("rb") as file:
+                beginning = file.read(_BEGINNING)
+            found.update(tag.decode("ascii") for tag in _LINE.findall(beginning))
+    return frozenset(found)
 
 
 FACTORY = ProviderFactory(

@@ -6,7 +6,9 @@ import asyncio
 import itertools
 import json
 import logging
+import re
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import asdict
 from importlib.util import find_spec
@@ -16,14 +18,15 @@ from vixio.core.backoff import Backoff
 from vixio.core.errors import ProviderError, ProviderTimeout, ProviderUnavailable
 from vixio.core.extras import how_to_install
 from vixio.core.framing import Frame
+from vixio.core.tools.types import ToolDefinition
 from vixio.providers.asr import ASRProvider, SpeechHints
-from vixio.providers.funasr.hotwords import hotwords
 from vixio.providers.funasr.messages import MAX_PAYLOAD, NAME, Kind
 from vixio.providers.funasr.settings import FunASRSettings
 from vixio.providers.funasr.stream import FunASRStream
 from vixio.providers.inference.worker_pool import WorkerPool
 from vixio.providers.inference.worker_process import WorkerClient, WorkerProcess, WorkerProgram
 from vixio.providers.registry import ProviderFactory
+from vixio.providers.tool_words import MAX_WORDS, tool_words
 
 _log = logging.getLogger(__name__)
 
@@ -229,3 +232,21 @@ FACTORY = ProviderFactory(
     memory_mb=lambda _: 1_500,  # docs/providers.md has the figures of each model
     languages=FunASRSettings.languages,
 )
+
+
+_WORD: Final = re.compile(r"[^\W\d_]+")
+"""Letters only. FunASR reads hotwords that begin with ``http`` as a URL, and hotwords that end in
+``.txt`` as a file."""
+
+
+def hotwords(configured: Iterable[str], tools: Iterable[ToolDefinition]) -> str:
+    """Return the ``configured`` words and those of the tools, without duplicates.
+
+    They are separated by spaces: the format of FunASR's argument ``hotword``.
+    """
+    found: dict[str, None] = {}
+    for text in (*configured, *tool_words(tools)):
+        for word in _WORD.findall(text):
+            if not word.lower().startswith("http"):
+                found[word] = None
+    return " ".join(list(found)[:MAX_WORDS])

@@ -3,8 +3,8 @@
 Decoding holds the GIL, so it runs in worker processes, which are fed while the user speaks::
 
     provider.py   settings, provider and stream, on the event loop of the server
-    pool.py       starts, watches and replaces the worker processes
-    preparing.py  makes grammars ahead of their use
+    pool.py       starts, watches and replaces the worker processes, and has them make grammars
+                  ahead of their use
     messages.py   the messages between server and worker
     worker.py     the worker's main loop (``python -m vixio.providers.pocketsphinx.worker``)
     utterance.py  the audio of one utterance in a worker

@@ -10,6 +10,9 @@ import asyncio
 import itertools
 import json
 import logging
+import time
+from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any, Final
 
@@ -19,7 +22,6 @@ from vixio.core.framing import Frame
 from vixio.providers.inference.worker_pool import WorkerPool
 from vixio.providers.inference.worker_process import WorkerClient, WorkerProcess, WorkerProgram
 from vixio.providers.pocketsphinx.messages import MAX_PAYLOAD, NAME, Kind, WorkerSettings
-from vixio.providers.pocketsphinx.preparing import Preparations
 
 _log = logging.getLogger(__name__)
 
@@ -162,3 +164,56 @@ class RecognitionPool(WorkerPool[RecognitionWorker]):
 def default_size() -> int:
     """Return how many workers serve a small machine well: two, but no more than its share."""
     return min(2, own_cores())
+
+
+MAX_WANTED: Final = 64
+"""Requests that may wait for a worker, which keeps no more grammars either."""
+
+SPARE: Final = 0.25
+"""The share of a worker's time that preparing may take."""
+
+
+class Preparations:
+    """The grammars that one worker makes ahead of their use. ``send`` sends it one request.
+
+    Devices may change their tools every second, and a grammar costs a worker tens of milliseconds.
+    So one is made at a time, the latest request first, followed by a pause in which the worker is
+    free for utterances. This is only an optimisation: an utterance carries the request for its own
+    grammar.
+    """
+
+    def __init__(self, send: Callable[[bytes], None]) -> None:
+        self._send = send
+        self._wanted: OrderedDict[bytes, None] = OrderedDict()
+        self._changed = asyncio.Event()
+        self._done = asyncio.Event()
+
+    @property
+    def waiting(self) -> int:
+        """How many requests have not been sent yet."""
+        return len(self._wanted)
+
+    def want(self, request: bytes) -> None:
+        """Add a request; the oldest is dropped when there are too many."""
+        self._wanted[request] = None
+        self._wanted.move_to_end(request)
+        while len(self._wanted) > MAX_WANTED:
+            self._wanted.popitem(last=False)
+        self._changed.set()
+
+    def done(self) -> None:
+        """Note that the worker has answered the last request."""
+        self._done.set()
+
+    async def run(self) -> None:
+        """Send the requests, one at a time, until cancelled."""
+        while True:
+            while not self._wanted:
+                self._changed.clear()
+                await self._changed.wait()
+            request, _ = self._wanted.popitem()
+            self._done.clear()
+            began = time.monotonic()
+            self._send(request)
+            await self._done.wait()
+            await asyncio.sleep((time.monotonic() - began) * (1 / SPARE - 1))

@@ -10,12 +10,12 @@ from urllib.parse import quote
 from uuid import uuid4
 
 from vixio.core.errors import ToolError
+from vixio.core.event_stream import EventReader
 from vixio.core.streams import closing
 from vixio.core.strict_json import parse_json
 from vixio.core.tools.types import JsonObject
 from vixio.core.well_formed import well_formed
 from vixio.tools.a2a.config import A2aConfig
-from vixio.tools.a2a.events import read_events
 from vixio.tools.a2a.protocol import Endpoint, Update, malformed, read_update
 from vixio.tools.rest.client import INLINE_BYTES, PASSING, RestClient, read_body
 from vixio.tools.rest.request import RestRequest
@@ -216,3 +216,30 @@ def _words(message: object) -> str:
     text = " ".join(message.split()) if isinstance(message, str) else ""
     text = well_formed(text)[:_MAX_MESSAGE]
     return f"the agent reports an error: {text}" if text else "the agent reports an error"
+
+
+MAX_EVENT_BYTES = 1024 * 1024
+MAX_STREAM_BYTES = 16 * 1024 * 1024
+MAX_EVENTS = 50_000
+
+
+async def read_events(pieces: AsyncIterator[bytes]) -> AsyncIterator[str]:
+    """Yield the data of each event in ``pieces``. Raises ToolError if they are too long."""
+    reader = EventReader(MAX_EVENT_BYTES)
+    size = events = 0
+    async for piece in pieces:
+        try:
+            found = reader.feed(piece)
+        except ValueError:
+            raise _too_long() from None
+        size += len(piece)
+        events += len(found)
+        if size > MAX_STREAM_BYTES or events > MAX_EVENTS:
+            raise _too_long()
+        for data in found:
+            if data:  # else a sign of life
+                yield data
+
+
+def _too_long() -> ToolError:
+    return ToolError("failed", "the agent's answer is too long")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from vixio.cluster.workers.counters import SharedCounters
-from vixio.cluster.workers.handovers import HandoverStore
+from vixio.cluster.workers.coordinator import HandoverStore, SharedCounters
 
 
 def test_a_process_sees_what_the_others_have() -> None:

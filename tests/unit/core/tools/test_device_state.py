@@ -10,8 +10,7 @@ from vixio.core.clock import now
 from vixio.core.history import History
 from vixio.core.metrics import Counters
 from vixio.core.station import StationContext
-from vixio.core.tools.device_state import DeviceToolsState
-from vixio.core.tools.toolset import DEVICE_SOURCE, ToolSet
+from vixio.core.tools.toolset import DEVICE_SOURCE, DeviceToolsState, ToolSet
 from vixio.core.tools.types import ToolDefinition
 from vixio.testing import run_virtual
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vixio.providers.espeak.text import PIECE_COST, split
+from vixio.providers.espeak.provider import PIECE_COST, split
 from vixio.providers.spoken_text import clean, spoken_language
 
 

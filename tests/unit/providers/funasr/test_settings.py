@@ -10,8 +10,7 @@ from pydantic import ValidationError
 
 from vixio.core.errors import ProviderUnavailable
 from vixio.core.tools.types import ToolDefinition
-from vixio.providers.funasr.hotwords import hotwords
-from vixio.providers.funasr.provider import FunASRProvider
+from vixio.providers.funasr.provider import FunASRProvider, hotwords
 from vixio.providers.funasr.settings import FunASRSettings
 from vixio.providers.registry import ProviderKind, resolve
 

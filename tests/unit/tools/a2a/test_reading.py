@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from vixio.core.errors import ToolError
 from vixio.tools.a2a.answer import MAX_PIECES, MAX_TEXT, Answer
 from vixio.tools.a2a.card import card_url, read_card
-from vixio.tools.a2a.events import (
+from vixio.tools.a2a.client import (
     MAX_EVENT_BYTES,
     MAX_EVENTS,
     MAX_STREAM_BYTES,

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from vixio.transports.admission.port_errors import port_error
-from vixio.transports.admission.port_holder import holder_of
+from vixio.transports.admission.port_errors import holder_of, port_error
 
 linux = pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="other systems do not tell")
 

@@ -8,8 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vixio.transports.xiaozhi.broken_json import MAX_MESSAGE_CHARS, NO_JSON, read_broken_answer
-from vixio.transports.xiaozhi.protocol import Ignored, McpFrame, XiaozhiProtocol
+from vixio.transports.xiaozhi.protocol import (
+    MAX_MESSAGE_CHARS,
+    NO_JSON,
+    Ignored,
+    McpFrame,
+    XiaozhiProtocol,
+    read_broken_answer,
+)
 
 
 def firmware_error(number: int, message: str) -> str:
