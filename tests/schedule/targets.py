@@ -135,7 +135,7 @@ TARGETS = (
                 without=[*ELSEWHERE, *SPEAKING, "tests/e2e/*", "tests/session/*"],
                 parts=2,  # so few that they begin together
             ),
-            Group("talk", ["tests/e2e", "tests/session", "firmware-test-client/tests"], parts=7),
+            Group("talk", ["tests/e2e", "tests/session", "firmware-test-client/tests"], parts=12),
         ],
         cpu_s=560,
     ),
