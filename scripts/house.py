@@ -62,9 +62,17 @@ def modules() -> Mapping[str, Module]:
     return found
 
 
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield what is in a node, without expressions, which are most of a tree."""
+    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for each in getattr(node, name, []):
+            yield each
+            yield from _statements(each)
+
+
 def _imported(module: Module, known: Mapping[str, Module]) -> Iterator[str]:
     """Yield the modules that a module imports, at its top or in a function."""
-    for node in ast.walk(module.tree):
+    for node in _statements(module.tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield from [alias.name] if alias.name in known else []
@@ -115,7 +123,7 @@ class Class:
 
 def _classes() -> Iterator[Class]:
     for module in modules().values():
-        for node in ast.walk(module.tree):
+        for node in _statements(module.tree):
             if isinstance(node, ast.ClassDef):
                 yield Class(
                     f"{module.name}.{node.name}",
@@ -134,7 +142,7 @@ def _base(node: ast.expr) -> str:
 
 
 def _offers(node: ast.ClassDef) -> Iterator[str]:
-    for each in ast.walk(node):
+    for each in _statements(node):
         name = ""
         if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef):
             name = each.name

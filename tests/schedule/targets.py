@@ -133,7 +133,7 @@ TARGETS = (
                 "unit",
                 ["tests"],
                 without=[*ELSEWHERE, *SPEAKING, "tests/e2e/*", "tests/session/*"],
-                parts=2,  # so few that they begin together
+                parts=4,
             ),
             Group("talk", ["tests/e2e", "tests/session", "firmware-test-client/tests"], parts=12),
         ],
