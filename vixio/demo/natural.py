@@ -33,6 +33,7 @@ from vixio.settings import (
     MemorySection,
     ServerSettings,
     Settings,
+    TimeoutSettings,
     load_settings,
 )
 from vixio.settings.provider import TTSSection
@@ -47,6 +48,11 @@ SILENT_S = 1.0
 """Behind an answer that was broken off; nothing of it may follow."""
 TURN_S = 120.0
 """Seconds that a turn takes at most, on a busy machine."""
+PATIENCE = {
+    "turn": TURN_S,
+    **dict.fromkeys(("asr", "agent_first", "agent_next", "tts"), TURN_S / 2),
+}
+"""Limits of time: what is said does not depend on the machine, and a model is slow at first."""
 
 
 def settings(script: Script, model_url: str, folder: Path) -> Settings:
@@ -63,6 +69,7 @@ def settings(script: Script, model_url: str, folder: Path) -> Settings:
             "memory": MemorySection(path=str(folder / "memory.db")),
             "data": DataSection(folder=str(folder)),
             "assistant": AssistantSettings.model_validate(quiet),
+            "timeouts": TimeoutSettings.model_validate(dict(loaded.timeouts) | PATIENCE),
         }
     )
 
