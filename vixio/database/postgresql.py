@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import zlib
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -35,6 +36,9 @@ _DATA: Final = {"0A", "21", "22", "23", "42", "44", "54"}
 _OUTAGES: Final = {"42501", "42P01"}
 """Of these, what an operator has to mend: a right, and a table, that are missing."""
 
+GRACE_S: Final = 1.0
+"""For a connection that nobody waits for any more to be made."""
+
 SURE_S: Final = 0.5
 """An answer that took longer does not say what time it is."""
 
@@ -60,6 +64,7 @@ class PostgreSQLDatabase(Database):
                 self.url,
                 min_size=0,
                 max_size=MAX_CONNECTIONS,
+                connect=_connect,
                 timeout=IO_TIMEOUT_S,
                 command_timeout=IO_TIMEOUT_S,
             )
@@ -109,6 +114,29 @@ class PostgreSQLDatabase(Database):
             took = awake() - asked
         if took < SURE_S:
             CLOCK.set(float(at) + took / 2)
+
+
+async def _connect(*arguments: Any, **options: Any) -> asyncpg.Connection[Any]:  # noqa: ANN401
+    """Connect as asyncpg does, and be cancelled only behind it, or after :data:`GRACE_S`.
+
+    asyncpg 0.32, if it is cancelled before it has asked for TLS, leaves an error that nobody takes
+    (``TLSUpgradeProto.connection_lost``), which the event loop reports.
+    """
+    connecting = asyncio.ensure_future(asyncpg.connect(*arguments, **options))
+    try:
+        return await asyncio.shield(connecting)
+    except asyncio.CancelledError:
+        connecting.add_done_callback(_discard)
+        try:
+            await asyncio.wait({connecting}, timeout=GRACE_S)
+        finally:
+            connecting.cancel()
+        raise
+
+
+def _discard(connecting: asyncio.Future[asyncpg.Connection[Any]]) -> None:
+    if not connecting.cancelled() and connecting.exception() is None:
+        connecting.result().terminate()
 
 
 class _PostgreSQLTransaction(Transaction):
