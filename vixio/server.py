@@ -21,19 +21,15 @@ from vixio.composition.api import make_api
 from vixio.composition.choices import Providers
 from vixio.composition.cluster import make_context
 from vixio.composition.conversations import Conversations
-from vixio.composition.daily_turns import make_daily_turns
 from vixio.composition.engine import EngineBuilder
 from vixio.composition.household import Household
 from vixio.composition.info import about
-from vixio.composition.lines import ServerLog
-from vixio.composition.memory import make_memory
 from vixio.composition.operations import Operations
 from vixio.composition.ports import admission_settings, xiaozhi_settings
 from vixio.composition.reload import Reloader, on_hangup, reloaded
-from vixio.composition.run import StopRequest, run, stop_on_signals, warn_of_workers
+from vixio.composition.run import ServerLog, StopRequest, run, stop_on_signals, warn_of_workers
 from vixio.composition.server_providers import ServerProviders
-from vixio.composition.shared import SharedServices
-from vixio.composition.vision import make_vision
+from vixio.composition.shared import SharedServices, make_daily_turns, make_memory, make_vision
 from vixio.composition.web import make_http
 from vixio.core.cluster import COMMAND_S
 from vixio.core.commands import Command, CommandResult

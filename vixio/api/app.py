@@ -25,11 +25,8 @@ from vixio.api.routes import (
     events,
     facts,
     firmware,
-    load,
-    log,
     logins,
     memory,
-    parts,
     people,
     profile_forms,
     profile_versions,
@@ -40,7 +37,6 @@ from vixio.api.routes import (
     trials,
     voices,
 )
-from vixio.api.routes import settings as settings_route
 from vixio.api.service import ApiService
 from vixio.devices.records import NotKnown, RegistryError, TooManyTries
 from vixio.settings.api import ApiSection
@@ -66,10 +62,6 @@ RESOURCES: Final = (
     tokens,
     logins,
     server,
-    parts,
-    load,
-    log,
-    settings_route,
 )
 
 _DESCRIPTION: Final = """\

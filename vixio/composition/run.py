@@ -5,11 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol
 
+from vixio.core.clock import now
 from vixio.core.errors import ProviderError
 from vixio.core.garbage import collect_rarely, freeze_memory
+from vixio.core.session.events import EventBus
+from vixio.core.session.log import WordsLog
 from vixio.settings import Settings
 from vixio.transports.admission.listener import raise_descriptor_limit
 
@@ -124,3 +128,38 @@ def warn_of_workers(settings: Settings) -> None:
             "server.workers applies to `vixio serve` only, one process serves all devices",
             extra={"workers": workers},
         )
+
+
+class ServerLog:
+    """One server's."""
+
+    def __init__(self) -> None:
+        self._running = False
+
+    def started(self, events: EventBus, *, words: bool) -> None:
+        """The server begins; ``words``: have what is said written to the log, with a warning."""
+        self._running = True
+        if words:
+            events.attach(WordsLog())
+            _log.warning(
+                "logging.words is true: this log contains what users and the assistant say; "
+                "restrict who can read it"
+            )
+
+    @contextmanager
+    def stopping(self, devices: int) -> Iterator[None]:
+        """Log that the server stops, which closes the connections of ``devices``, and that it has.
+
+        Nothing for a server that does not run.
+        """
+        if not self._running:
+            yield
+            return
+        self._running = False
+        began = now()
+        _log.info("server stopping", extra={"devices": devices})
+        try:
+            yield
+        finally:
+            seconds = round(now() - began, 2)
+            _log.info("server stopped", extra={"devices": devices, "seconds": seconds})

@@ -1,12 +1,28 @@
-"""What all sessions and conversations of a server share besides the providers: tools and memory."""
+"""What all sessions of a server share besides the providers: tools, memory, vision, daily turns."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from importlib import import_module
+from zoneinfo import ZoneInfo
 
+from vixio.core.cluster import Cluster
+from vixio.core.daily_turns import DailyTurns
+from vixio.core.metrics import Counters
 from vixio.core.tasks import cancel_and_wait
-from vixio.memory.memory import Memory
+from vixio.database.database import Database
+from vixio.database.link import Link
+from vixio.devices.turn_counts import StoredTurns
+from vixio.http.vision_service import VisionService
+from vixio.memory.create import check_installed, make_store, store_link
+from vixio.memory.memory import Memory, MemorySettings
+from vixio.memory.summary import model_summary
+from vixio.providers.agent import AgentBackend
+from vixio.providers.pool.loader import ProviderLoader
+from vixio.providers.pool.warming import WarmingVision
+from vixio.providers.vision import VisionProvider
+from vixio.settings import Settings
 from vixio.tools.runtime import ToolRuntime
 
 
@@ -46,3 +62,59 @@ class SharedServices:
         await asyncio.gather(schemas, self._tools.start())
         if self._memory is not None:
             self._memory.start()
+
+
+def make_daily_turns(
+    settings: Callable[[], Settings], link: Link[Database], cluster: Cluster, counters: Counters
+) -> DailyTurns:
+    """Return the counts of all processes, kept in the registry.
+
+    ``settings`` returns those in effect: a reload can change the time zone.
+    """
+
+    def zone() -> ZoneInfo | None:
+        name = settings().assistant.time_zone
+        return ZoneInfo(name) if name else None
+
+    return DailyTurns(cluster.limits, StoredTurns(link, counters), zone)
+
+
+def make_memory(
+    settings: Settings, backend: Callable[[], AgentBackend], counters: Counters
+) -> Memory | None:
+    """Return the memory that outlives the process; None if the settings want none.
+
+    ``backend`` returns the agent that writes summaries, at the time of each.
+    """
+    memory = settings.memory
+    if memory.store == "none":
+        return None
+    check_installed(memory.store)
+    link = store_link(lambda: make_store(memory.store, memory.path, memory.url.get_secret_value()))
+    # The phrase book cannot sum up a conversation.
+    writes = memory.summary and settings.agent.name != "phrasebook"
+    return Memory(
+        link,
+        counters,
+        MemorySettings(keep_days=memory.keep_days),
+        model_summary(backend) if writes else None,
+    )
+
+
+def make_vision(
+    settings: Settings,
+    loader: ProviderLoader[VisionProvider] | None,
+    counters: Counters,
+    secret: str,
+) -> VisionService | None:
+    """Return the service; None: photos are not looked at. ``secret`` signs cameras' tokens."""
+    if loader is None:
+        return None
+    return VisionService(
+        WarmingVision(loader),
+        counters,
+        secret,
+        timeout=settings.timeouts.vision,
+        language=settings.assistant.language,
+        photos_per_device=settings.server.limits.photos_per_device,
+    )

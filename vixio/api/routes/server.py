@@ -1,23 +1,39 @@
-"""The server itself: how it is, who changed what, and the document of the API."""
+"""The server itself: how it is, its parts, its log, who changed what, the document of the API."""
 
 from __future__ import annotations
 
 import asyncio
 import io
 import json
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
+from fastapi import Query
 from pydantic import BaseModel, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
 from vixio import __version__
 from vixio.api.access import SCOPED, Service, public
-from vixio.api.fields import Limit
+from vixio.api.fields import Body, Limit
+from vixio.api.problems import Problem, unavailable
 from vixio.api.routing import Routes
 from vixio.api.scopes import Scope
+from vixio.api.server_view import (
+    CheckBusy,
+    CheckEnded,
+    LevelName,
+    Load,
+    LogTail,
+    PartList,
+    PartName,
+    SettingsInForce,
+    TriedPart,
+)
 
 SVG: Final = "image/svg+xml"
+
+Minutes = Annotated[int, Query(ge=1, le=120)]
+After = Annotated[int, Query(ge=0, le=2**53, description="`next` of the last answer.")]
 
 
 class ServerStatus(BaseModel):
@@ -50,6 +66,21 @@ class Audit(BaseModel):
     """The last changes, the newest last."""
 
     changes: list[AuditEntry]
+
+
+class CheckBody(Body):
+    """What to try."""
+
+    part: PartName | None = Field(default=None, description="null: all of them.")
+
+
+_ALL: Final = CheckBody()
+
+
+class CheckResult(BaseModel):
+    """What became of each part that was tried."""
+
+    parts: list[TriedPart]
 
 
 async def show_server(service: Service) -> ServerStatus:
@@ -86,6 +117,42 @@ def _picture(text: str) -> bytes:
     return out.getvalue()
 
 
+async def show_load(service: Service, minutes: Minutes = 60) -> Load:
+    """Show devices, turns, loop lag, memory and CPU, a sample every 10 s, of all processes."""
+    return await service.ports.view.load(minutes)
+
+
+async def show_log(
+    service: Service, after: After = 0, level: LevelName = "DEBUG", limit: Limit = 200
+) -> LogTail:
+    """Show the last lines of the log, without private content, of this level and above."""
+    return await service.ports.view.log(after, level, limit)
+
+
+async def show_settings(service: Service) -> SettingsInForce:
+    """Show the settings of the process that answers, with all defaults and without secrets."""
+    return await service.ports.view.settings()
+
+
+async def list_parts(service: Service) -> PartList:
+    """List the providers and tool sources of the process that answers, from what it knows."""
+    return service.ports.view.parts()
+
+
+async def check_parts(service: Service, body: CheckBody = _ALL) -> CheckResult:
+    """Use each part of the default profile once, as a turn would; services are really asked.
+
+    Takes up to 90 seconds. One trial at a time.
+    """
+    try:
+        found = await service.ports.view.check(body.part)
+    except CheckBusy:
+        raise Problem(409, "the parts are being tried already: wait for the answer") from None
+    except CheckEnded:
+        raise unavailable("the server stops, try again") from None
+    return CheckResult(parts=list(found))
+
+
 async def show_audit(service: Service, limit: Limit = 50) -> Audit:
     """Show who changed what, the newest last."""
     changes = await service.read(lambda desk: desk.audit(limit))
@@ -112,7 +179,7 @@ async def show_document(request: Request) -> Response:
 
 def make_routes() -> Routes:
     """Return the routes."""
-    routes = Routes("server")
+    routes, admin = Routes("server"), SCOPED[Scope.ADMIN]
     routes.add("GET", "/server", show_server, SCOPED[Scope.DEVICES_READ])
     routes.add(
         "GET",
@@ -122,6 +189,11 @@ def make_routes() -> Routes:
         response_class=Response,
         documented={200: {"description": "The picture", "content": {SVG: {}}}},
     )
-    routes.add("GET", "/audit", show_audit, SCOPED[Scope.ADMIN])
+    routes.add("GET", "/server/load", show_load, SCOPED[Scope.DEVICES_READ])
+    routes.add("GET", "/server/log", show_log, admin)
+    routes.add("GET", "/server/settings", show_settings, admin)
+    routes.add("GET", "/server/parts", list_parts, admin)
+    routes.add("POST", "/server/check", check_parts, admin, errors=(409,))
+    routes.add("GET", "/audit", show_audit, admin)
     routes.add("GET", "/openapi.json", show_document, public)
     return routes

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 import secrets
 import socket
+from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -14,7 +16,6 @@ from urllib.parse import urlsplit
 from vixio.bus.address import BrokerAddress
 from vixio.bus.errors import BrokerError
 from vixio.cluster.nats.balance import URL, Balance
-from vixio.cluster.nats.broadcast import NatsBroadcast
 from vixio.cluster.nats.bucket import Bucket
 from vixio.cluster.nats.claims import Claims
 from vixio.cluster.nats.commands import NatsCommands
@@ -23,17 +24,18 @@ from vixio.cluster.nats.doubts import Doubts
 from vixio.cluster.nats.handing_over import HandingOver
 from vixio.cluster.nats.joining import Joining
 from vixio.cluster.nats.leases import NatsLeases
-from vixio.cluster.nats.limits import NatsLimits
-from vixio.cluster.nats.link import Link
-from vixio.cluster.nats.names import ASK, CONVERSATIONS, DEVICES, STATE
+from vixio.cluster.nats.link import Link, Unsendable
+from vixio.cluster.nats.names import ASK, CONVERSATIONS, DEVICES, NEWS, STATE
 from vixio.cluster.nats.peers import Peers
 from vixio.cluster.nats.presence import NatsPresence
 from vixio.cluster.nats.pulse import Pulse
+from vixio.cluster.nats.rows import Table
 from vixio.cluster.nats.state import State
-from vixio.core.cluster import RELEASE_S, Cluster
+from vixio.core.cluster import RELEASE_S, Broadcast, Charged, Cluster, OnBroadcast, SharedLimits
 from vixio.core.errors import ConfigError
 from vixio.core.metrics import Counters
 from vixio.core.tasks import cancel_and_wait
+from vixio.core.tools.types import JsonObject
 
 DEFAULT_PORT: Final = 4222
 
@@ -253,3 +255,80 @@ class NatsCluster(Cluster):
     def _asked(self, body: dict[str, Any]) -> None:
         if body["from"] != self.node and body["node"] in ("", self.node):
             self._state.send_whole()
+
+
+class NatsLimits(SharedLimits):
+    """What the other nodes have repeated."""
+
+    def __init__(self, state: State, table: Table) -> None:
+        self._state = state
+        self._table = table
+        self._listeners: dict[str, Charged] = {}
+
+    def set(self, name: str, key: str, count: int) -> None:
+        """Publish how many of ``key`` this node has."""
+        self._state.set(name, key, count)
+
+    def others(self, name: str, key: str = "") -> int:
+        """Return how many of ``key`` the other nodes have together."""
+        return self._table.sum(name, key)
+
+    def charge(self, name: str, key: str, amount: int = 1) -> None:
+        """Publish what a rate limit of all nodes counts."""
+        self._state.charge(name, key, amount)
+
+    def on_charge(self, name: str, charged: Charged) -> None:
+        """Have ``charged`` called with what other nodes charge."""
+        self._listeners[name] = charged
+
+    def charged(self, name: str, key: str, amount: int) -> None:
+        """Pass on what another node has charged."""
+        if listener := self._listeners.get(name):
+            listener(key, amount)
+
+
+_log = logging.getLogger(__name__)
+
+MAX_WAITING: Final = 10_000
+"""Messages that have not been handed to the client yet; over it the oldest are lost."""
+
+
+class NatsBroadcast(Broadcast):
+    """Messages go out one after another; without a bus they are lost."""
+
+    def __init__(self, node: str, link: Link) -> None:
+        self._node = node
+        self._link = link
+        self._listeners: dict[str, OnBroadcast] = {}
+        self._waiting: deque[dict[str, Any]] = deque(maxlen=MAX_WAITING)
+        self._wake = asyncio.Event()
+        link.listen(NEWS, self._received)
+
+    def send(self, topic: str, body: JsonObject) -> None:
+        """Send to all other nodes."""
+        if self._link.connected:
+            self._waiting.append({"node": self._node, "topic": topic, "body": body})
+            self._wake.set()
+
+    def on_message(self, topic: str, receive: OnBroadcast) -> None:
+        """Have ``receive`` called with what other nodes send."""
+        self._listeners[topic] = receive
+
+    async def run(self) -> None:
+        """Send until it is cancelled."""
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            while self._waiting:
+                try:
+                    await self._link.publish(NEWS, self._waiting.popleft())
+                except Unsendable:
+                    _log.warning("news of a node was too large to send")
+                except BrokerError:
+                    self._waiting.clear()
+
+    def _received(self, body: dict[str, Any]) -> None:
+        if body["node"] == self._node:
+            return
+        if listener := self._listeners.get(str(body["topic"])):
+            listener(dict(body["body"]))

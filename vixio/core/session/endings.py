@@ -17,6 +17,8 @@ from typing import Any, Final
 
 from vixio.core.chunk import ListenMode
 from vixio.core.clock import now
+from vixio.core.messages import message, reason
+from vixio.core.messages.fault import Fault
 from vixio.core.session.session_floor import SessionFloor
 from vixio.core.transport import DeviceConnection
 from vixio.core.waiters import Waiters
@@ -167,3 +169,19 @@ class Endings:
         """
         await self.settled()
         await self._connection.close(code, reason)
+
+
+def apology(fault: Fault, language: str) -> Alert:
+    """Return what is shown where nothing could be said."""
+    status, emotion = fault.status(language)
+    return status, fault.shown(language), emotion
+
+
+def explanation(fault: Fault, language: str) -> Alert | None:
+    """Return why a provider failed, to be shown once the apology has been heard; None: no reason.
+
+    Not before: the device plays a sound with it (``Application::Alert``), from the queue that
+    the speech is played from.
+    """
+    why = reason(fault.reason, language)
+    return (message("error_status", language), why, "sad") if why else None

@@ -28,18 +28,14 @@ from vixio.core.messages.fault import Fault
 from vixio.core.metrics import TurnTimeline
 from vixio.core.pacer import Pacer
 from vixio.core.session.emitter import Emitter
-from vixio.core.session.endings import Alert, Endings
+from vixio.core.session.endings import Alert, Endings, apology, explanation
 from vixio.core.session.engine import Engine
-from vixio.core.session.fault_screen import apology, explanation
 from vixio.core.session.filler import Filler
-from vixio.core.session.reply_audio import ReplyAudio
-from vixio.core.session.reply_length import ReplyLength
-from vixio.core.session.reply_record import ReplyRecord
+from vixio.core.session.reply_audio import ReplyAudio, ReplyLength
+from vixio.core.session.reply_record import ReplyRecord, ToolRecord
 from vixio.core.session.settings import SessionSettings
-from vixio.core.session.speech import SpeechHandle, SpeechStatus, SpeechWithdrawn
+from vixio.core.session.speech import SpeechHandle, SpeechStatus, SpeechWithdrawn, spoken
 from vixio.core.session.speech_start import SpeechStart
-from vixio.core.session.speech_stream import spoken
-from vixio.core.session.tool_record import ToolRecord
 from vixio.core.station import StationContext
 from vixio.core.streams import closing, within
 from vixio.core.transport import DeviceConnection

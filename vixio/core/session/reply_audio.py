@@ -6,7 +6,8 @@ import asyncio
 from concurrent.futures import Executor
 from typing import Final
 
-from vixio.core.audio import pcm_bytes
+from vixio.core.audio import pcm_bytes, pcm_seconds
+from vixio.core.chunk import AudioOut, Chunk, Sentence
 from vixio.core.pacer import Pacer
 from vixio.core.transport import AudioEncoder, DeviceConnection
 
@@ -103,3 +104,20 @@ class ReplyAudio:
     def _take(self, size: int) -> bytes:
         piece, self._held = self._held[:size], self._held[size:]
         return piece
+
+
+class ReplyLength:
+    """The speech of one reply, in seconds. ``limit`` 0: none.
+
+    A reply ends between two sentences, so it is longer than the limit by a sentence at most.
+    """
+
+    def __init__(self, limit: float) -> None:
+        self._limit = limit
+        self._spoken = 0.0
+
+    def reached_before(self, chunk: Chunk) -> bool:
+        """Take the reply's next chunk; return whether it belongs to the reply no more."""
+        if isinstance(chunk, AudioOut):
+            self._spoken += pcm_seconds(chunk.pcm, chunk.sample_rate)
+        return isinstance(chunk, Sentence) and 0 < self._limit <= self._spoken

@@ -6,13 +6,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from typing import Protocol
 
+from vixio.core.chunk import Chunk
 from vixio.core.errors import VixioError
-from vixio.core.history import HistoryItem
+from vixio.core.history import AssistantMessage, History, HistoryItem
+from vixio.core.session.engine import Engine
+from vixio.core.streams import closing
 
 
 class Priority(IntEnum):
@@ -164,3 +167,18 @@ class SpeechHandle:
         self._heard = None
         if self._outcome is not None and not self._outcome.done():
             self._outcome.set_result(self._result)
+
+
+async def spoken(
+    speech: SpeechHandle, turn_id: int, engine: Engine, history: History
+) -> AsyncIterator[Chunk]:
+    """Yield what the engine makes of the words. Raises SpeechWithdrawn of a script."""
+    if speech.script is not None:
+        speech.text = await speech.script.compose()
+    if speech.remembered:
+        history.begin(turn_id)
+        for item in (*speech.items, AssistantMessage(speech.text)):
+            history.append(turn_id, item)
+    async with closing(engine.speak(turn_id, speech.text, recurring=speech.recurring)) as chunks:
+        async for chunk in chunks:
+            yield chunk
