@@ -108,6 +108,11 @@ async def source(
         await runtime.close()
 
 
+def begun(file: Path) -> bool:
+    """Whether a call has written to its file, which it makes a moment before."""
+    return file.exists() and file.read_text() == "begun\n"
+
+
 async def call(session: RuntimeSession, name: str, **arguments: object) -> ToolCallResult:
     """Call a tool as the model does."""
     tool = next(tool for tool in session.toolset.definitions() if tool.name == name)
@@ -131,7 +136,7 @@ async def test_a_broker_away_at_the_start_and_in_mid_call(
             assert (await call(session, "who")).result == str(service.pid)
 
             calling = asyncio.create_task(call(session, "wait", file=str(file)))
-            await until(file.exists, what="the call", seconds=LIMIT)
+            await until(lambda: begun(file), what="the call", seconds=LIMIT)
             real.kill()
             result = await calling
             assert result.error_type == "disconnected"
@@ -161,7 +166,7 @@ async def test_a_killed_instance_costs_a_call_and_an_idempotent_one_is_repeated(
                 asyncio.create_task(call(session, "wait", file=str(once))),
                 asyncio.create_task(call(session, "wait-again", file=str(again))),
             ]
-            await until(lambda: once.exists() and again.exists(), what="calls", seconds=LIMIT)
+            await until(lambda: begun(once) and begun(again), what="calls", seconds=LIMIT)
             first.kill()
             await first.wait()
             (tmp_path / "again.go").touch()
@@ -184,7 +189,7 @@ async def test_a_signal_lets_calls_end(
     ):
         await until(session.toolset.definitions, what="tools", seconds=LIMIT)
         calling = asyncio.create_task(call(session, "wait", file=str(file)))
-        await until(file.exists, what="the call", seconds=LIMIT)
+        await until(lambda: begun(file), what="the call", seconds=LIMIT)
         service.send_signal(signal.SIGTERM)
         await logged(service, "tool service stopping")
         (tmp_path / "calls.go").touch()
