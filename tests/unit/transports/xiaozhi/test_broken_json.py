@@ -33,7 +33,14 @@ def test_the_firmwares_unescaped_error_is_read(message: str) -> None:
     assert isinstance(event, McpFrame)
     assert event.broken
     assert event.payload["id"] == 7
-    assert event.payload["error"]["message"].startswith(message[:10].rstrip('"'))
+    assert event.payload["error"]["message"] == message
+
+
+@pytest.mark.parametrize("behind", ["", "\n", "\r\n", " \t"])
+def test_white_space_behind_an_answer_is_no_part_of_its_message(behind: str) -> None:
+    answer = read_broken_answer(firmware_error(7, 'no "x"') + behind)
+    assert answer is not None
+    assert answer["error"]["message"] == 'no "x"'
 
 
 def test_a_valid_answer_is_no_matter_for_it() -> None:
@@ -42,12 +49,16 @@ def test_a_valid_answer_is_no_matter_for_it() -> None:
     assert not event.broken
 
 
-def test_a_broken_result_is_an_error() -> None:
-    text = (
-        '{"type":"mcp","payload":{"jsonrpc":"2.0","id":3,"result":{"content":[{"text":"a "b""}]}}}'
-    )
-    answer = read_broken_answer(text)
+@pytest.mark.parametrize("text", ['{"text":"a "b""}', '{"message":"a "b""}'])
+def test_a_broken_result_is_an_error(text: str) -> None:
+    whole = f'{{"type":"mcp","payload":{{"jsonrpc":"2.0","id":3,"result":{{"content":[{text}]}}}}}}'
+    answer = read_broken_answer(whole)
     assert answer == {"jsonrpc": "2.0", "id": 3, "error": {"message": NO_JSON}}
+
+
+def test_a_message_that_is_cut_off_is_kept_as_far_as_it_came() -> None:
+    answer = read_broken_answer('{"type":"mcp","payload":{"id":12,"error":{"message":"port "X')
+    assert answer == {"jsonrpc": "2.0", "id": 12, "error": {"message": 'port "X'}}
 
 
 @pytest.mark.parametrize(
