@@ -131,7 +131,7 @@ def warn_of_workers(settings: Settings) -> None:
 
 
 class ServerLog:
-    """One server's."""
+    """The lines of the log at the start and at the end of a server."""
 
     def __init__(self) -> None:
         self._running = False

@@ -44,8 +44,10 @@ class Ticket:
 
         Where every device may come, none waits for a claim: the server was opened since.
         """
-        if self.waits and (mode is not AccessMode.OPEN or self.id == standing.granted):
-            return self.id == standing.granted
+        if self.waits and self.id == standing.granted:
+            return True
+        if self.waits and mode is not AccessMode.OPEN:
+            return False
         return self.issued_at >= standing.tokens_from
 
 

@@ -37,10 +37,15 @@ from vixio.core.metrics import Counters
 from vixio.core.tasks import cancel_and_wait
 from vixio.core.tools.types import JsonObject
 
+_log = logging.getLogger(__name__)
+
 DEFAULT_PORT: Final = 4222
 
 MEET_S: Final = 2.0
 """Longest wait of a new node until it knows what the others have."""
+
+MAX_WAITING: Final = 10_000
+"""Messages that have not been handed to the client yet; over it the oldest are lost."""
 
 _MAX_NAME: Final = 40
 
@@ -258,7 +263,7 @@ class NatsCluster(Cluster):
 
 
 class NatsLimits(SharedLimits):
-    """What the other nodes have repeated."""
+    """Counts and rates of all nodes together, as the others repeat theirs."""
 
     def __init__(self, state: State, table: Table) -> None:
         self._state = state
@@ -287,14 +292,8 @@ class NatsLimits(SharedLimits):
             listener(key, amount)
 
 
-_log = logging.getLogger(__name__)
-
-MAX_WAITING: Final = 10_000
-"""Messages that have not been handed to the client yet; over it the oldest are lost."""
-
-
 class NatsBroadcast(Broadcast):
-    """Messages go out one after another; without a bus they are lost."""
+    """What this node tells all others: one after another, and lost without a bus."""
 
     def __init__(self, node: str, link: Link) -> None:
         self._node = node
