@@ -6,7 +6,7 @@ import asyncio
 import json
 import signal
 import time
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 
 import nats
@@ -142,14 +142,18 @@ async def test_the_metrics_of_the_nodes_show_it(bus: JetStreamServer, tmp_path: 
             """Wait until a counter of a node is there and has grown so far; return it."""
             labels = f'reason="{reason}",' if reason else ""
             sample = f'vixio_cluster_{name}_total{{{labels}worker="node-{node}"}} '
-            async with asyncio.timeout(60):
-                while True:
-                    lines = (await page(url)).splitlines()
-                    values = [
-                        float(line[len(sample) :]) for line in lines if line.startswith(sample)
-                    ]
-                    if values and values[0] >= least:
-                        return values[0]
+            found: list[str] = []
+            with suppress(TimeoutError):
+                async with asyncio.timeout(60):
+                    while True:
+                        lines = (await page(url)).splitlines()
+                        found = [line for line in lines if line.startswith("vixio_cluster_")]
+                        for line in found:
+                            if line.startswith(sample) and float(line[len(sample) :]) >= least:
+                                return float(line[len(sample) :])
+            for number, each in enumerate(served, 1):
+                found += [f"node-{number}: {line.rstrip()}" for line in each.server.err[-9:]]
+            raise AssertionError("\n".join([f"{sample}is not {least}", *found]))
 
         for node in (1, 2):
             assert await shown("messages_refused", node, 0, "malformed") == 0

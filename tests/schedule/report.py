@@ -24,6 +24,9 @@ FAILURE = re.compile(r"^(FAILED|ERROR) |^[^ ]+: error: ")
 WHERE = re.compile(r"^(tests|firmware-test-client|vixio)/\S+\.py:\d+: ")
 WHERES = 3
 """Of a test that failed: the places in its traceback that are named again at the end."""
+WHY = re.compile(r"^E   ")
+WHYS = 24
+"""Likewise the lines of its error."""
 
 
 def say(line: str = "") -> None:
@@ -115,7 +118,8 @@ def failures(outcomes: Sequence[Outcome]) -> list[str]:
         if outcome.status != 0:
             lines = _lines(outcome.output)
             named = [line for line in lines if FAILURE.match(line)]
-            found += [line for line in lines if WHERE.match(line)][-WHERES * len(named) :]
+            for kept, many in ((WHY, WHYS), (WHERE, WHERES)):
+                found += [line for line in lines if kept.match(line)][-many * len(named) :]
             found += named or [f"FAILED {outcome.job.name}: status {outcome.status}"]
     return found
 

@@ -265,6 +265,7 @@ def test_the_verdict_counts_all_tests_and_names_what_failed(tmp_path: Path) -> N
     assert counts(found) == {"passed": 16, "skipped": 3, "failed": 1}
     assert verdict(found, 9.0) == "===== 1 failed, 16 passed, 3 skipped in 9.00s ====="
     assert failures(found) == [
+        "E       assert 0",
         "tests/a.py:7: AssertionError",
         "FAILED tests/a.py::b - assert 0",
         "FAILED setup/models: status 2",
