@@ -58,7 +58,7 @@ extra: $(RUN_STAMP) ## what optional parts need, into the same environment: make
 	@scripts/install_extra.sh $(VENV) $(NAME)
 
 # Once more where the command is gone: another project of this name takes it along.
-$(RUN_STAMP): requirements/base.lock pyproject.toml firmware-test-client/pyproject.toml $(SETUP_SCRIPTS) $(if $(wildcard $(BIN)/vixio),,FORCE)
+$(RUN_STAMP): requirements/base.lock pyproject.toml firmware-test-client/pyproject.toml bench/pyproject.toml $(SETUP_SCRIPTS) $(if $(wildcard $(BIN)/vixio),,FORCE)
 	@echo "setup: 1 of 4, the environment; this is done once and takes a minute or two"
 	@scripts/make_venv.sh $(VENV)
 	@echo "setup: 2 of 4, the packages, some 340 MB on the disk"
@@ -88,13 +88,13 @@ demo: setup ## a spoken conversation with the simulated device, checked at each 
 	$(BIN)/vixio demo $(ARGS)
 
 demo-natural: setup $(NATURAL:%=$(VENV)/.extra-%) ## the same with free speech and a natural voice (ARGS='--language zh')
-	$(BIN)/vixio demo --natural $(ARGS)
+	$(BIN)/python -m examples.demos natural $(ARGS)
 
 demo-api: setup ## a device's life over the HTTP API, by plain curl: claimed, spoken to, reminded, read back
-	$(BIN)/vixio demo --api $(ARGS)
+	$(BIN)/python -m examples.demos api $(ARGS)
 
 demo-tools: $(BROKERS_STAMP) ## the same with tools of every kind: device, Python, MCP server, REST, broker, A2A
-	$(WITH_BROKERS) $(BIN)/vixio demo --tools $(ARGS)
+	$(WITH_BROKERS) $(BIN)/python -m examples.demos tools $(ARGS)
 
 # One target, as parts side by side; with ARGS, as one process of pytest.
 SCHEDULE = $(BIN)/python -m tests.schedule
@@ -258,4 +258,4 @@ docker: ## build the image, with EXTRAS="edge mp3" for what optional parts need
 
 clean: ## remove the virtual environment and what the tools left
 	rm -rf $(VENV) mutants .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
-	find vixio firmware-test-client tests examples scripts -name __pycache__ -type d -prune -exec rm -rf {} +
+	find vixio firmware-test-client bench tests examples scripts -name __pycache__ -type d -prune -exec rm -rf {} +

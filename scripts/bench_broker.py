@@ -28,9 +28,9 @@ from scripts.bench_broker_service import QUEUE
 from vixio.bus.queues import canonical
 from vixio.core.tools.runner import TurnTools
 from vixio.core.tools.types import ToolDefinition
-from vixio.demo.nats_server import HOW_TO_GET, find_program, nats_server
 from vixio.tools.registry import SourceContext, resolve
 from vixio.tools.runtime import ToolRuntime
+from vixio_bench.nats_server import HOW_TO_GET, find_program, nats_server
 
 if TYPE_CHECKING:
     from nats.aio.client import Client

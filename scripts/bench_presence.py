@@ -26,7 +26,7 @@ from vixio.bus.address import parse_address
 from vixio.cluster.nats.cluster import NatsCluster, Node
 from vixio.core.cluster import LossReason
 from vixio.core.commands import Command, CommandResult, CommandStatus, Say
-from vixio.demo.nats_server import HOW_TO_GET, find_program
+from vixio_bench.nats_server import HOW_TO_GET, find_program
 
 SECRET = "of the benchmark's cluster"  # noqa: S105 - guards nothing
 AT_ONCE = 64

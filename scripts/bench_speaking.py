@@ -18,13 +18,13 @@ from typing import Any
 
 from vixio.audio.loudness import Leveller, VoiceLevels
 from vixio.audio.opus import OpusEncoder
-from vixio.bench.load.providers import RATE, SENTENCE_MS, CannedTTS, Delays
 from vixio.core.metrics import Counters
 from vixio.core.pacer import Pacer
 from vixio.core.session.reply_audio import ReplyAudio
 from vixio.core.streams import closing
 from vixio.core.transport import AudioEncoder
 from vixio.testing import ManualConnection
+from vixio_bench.load.providers import RATE, SENTENCE_MS, CannedTTS, Delays
 
 
 class Device(ManualConnection):

@@ -1,8 +1,8 @@
 """Break Vixio on purpose and see whether the demos notice: break_on_purpose.py [NAME…]
 
 Each break changes one place of a copy of the package, runs the demo that should notice, and passes
-if that demo fails and names the turn. Without NAME: all, some ten minutes. Those of `demo
---natural` need its extras (`make demo-natural` installs them) and are left out where these are
+if that demo fails and names the turn. Without NAME: all, some ten minutes. Those of the demo
+``natural`` need its extras (`make demo-natural` installs them) and are left out where these are
 missing. Exit status 1 if a break went unnoticed.
 """
 
@@ -94,15 +94,15 @@ BREAKS = (
     ),
     Break(
         "a tool that fails",
-        "--tools",
-        "vixio/demo/house_local.py",
+        "tools",
+        "examples/demos/house_local.py",
         '    return "The cat has got her dinner."\n',
         '    raise RuntimeError("the bowl is full")\n',
         "the Python function has run",
     ),
     Break(
         "a door that opens unasked",
-        "--tools",
+        "tools",
         "vixio/tools/confirm.py",
         "        if self._agreed == (key, turn_id):\n",
         "        if True:\n",
@@ -110,7 +110,7 @@ BREAKS = (
     ),
     Break(
         "an error that is called a success",
-        "--tools",
+        "tools",
         "vixio/phrasebook/match.py",
         "        if self.binding.tool and (read.failed or refused):\n",
         "        if self.binding.tool and refused:\n",
@@ -118,7 +118,7 @@ BREAKS = (
     ),
     Break(
         "a step with status 500",
-        "--api",
+        "api",
         "vixio/api/routes/reminders.py",
         "    return _reminder(service, await _known(service, reminder))\n",
         '    raise RuntimeError("broken on purpose")\n',
@@ -126,7 +126,7 @@ BREAKS = (
     ),
     Break(
         "a stream without an event",
-        "--api",
+        "api",
         "vixio/feed/content.py",
         'return Content("turn.ended", {**ended, "models": models})',
         "return None",
@@ -134,7 +134,7 @@ BREAKS = (
     ),
     Break(
         "a record without its stages",
-        "--api",
+        "api",
         "vixio/conversations/recorder.py",
         "record.stages = timeline.since_turn_end()",
         "record.stages = {}",
@@ -142,7 +142,7 @@ BREAKS = (
     ),
     Break(
         "a fact that is not stored",
-        "--natural",
+        "natural",
         "vixio/memory/facts.py",
         "        if cut:\n",
         "        if not cut:\n",
@@ -150,7 +150,7 @@ BREAKS = (
     ),
     Break(
         "a history that is cut elsewhere",
-        "--natural",
+        "natural",
         "vixio/core/history.py",
         '        left = heard or ""\n',
         '        left = (heard or "")[: len(heard or "") // 3]\n',
@@ -161,7 +161,7 @@ BREAKS = (
 
 def broken_copy(each: Break, folder: Path) -> None:
     """Copy the package, and break it. Raises ValueError if the place is not there any more."""
-    for name in ("vixio", "config", "scripts"):
+    for name in ("vixio", "config", "examples", "scripts"):
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / name, folder / name, ignore=ignored)
     file = folder / each.file
@@ -176,14 +176,18 @@ def noticed(printed: str, turn: str) -> bool:
     return any(turn in line for line in printed.splitlines() if re.match(r" *FAILED +", line))
 
 
+def _words(each: Break) -> tuple[str, ...]:
+    return ("examples.demos", each.demo) if each.demo else ("vixio", "demo")
+
+
 def run(each: Break) -> str:
     """Run the demo on the broken copy; return why it did not notice, empty if it did."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         broken_copy(each, folder)
-        path = [place, *([str(PACKAGES)] if each.demo == "--natural" else [])]
+        path = [place, *([str(PACKAGES)] if each.demo == "natural" else [])]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path)}
-        command = [sys.executable, "-m", "vixio", "demo", *each.demo.split()]
+        command = [sys.executable, "-m", *_words(each)]
         try:
             done = subprocess.run(
                 command,
@@ -213,12 +217,12 @@ def main(names: list[str]) -> int:
     for each in BREAKS:
         if names and each.name not in names:
             continue
-        if each.demo == "--natural" and not PACKAGES.is_dir():
+        if each.demo == "natural" and not PACKAGES.is_dir():
             print(f"left out  {each.name}: make setup-for-models")
             continue
         problem = run(each)
         unnoticed += bool(problem)
-        where = f"vixio demo {each.demo}".strip()
+        where = " ".join(_words(each))
         print(
             f"{'UNNOTICED' if problem else 'noticed'}  {each.name}: {where} {problem}", flush=True
         )

@@ -20,8 +20,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from vixio.bench.speech_audio import FRAME_SAMPLES, Voices, through_opus
-from vixio.bench.speech_corpus import held_out
 from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE
 from vixio.core.chunk import AudioIn, VoiceEnded, VoiceStarted
 from vixio.core.errors import ProviderUnavailable
@@ -32,6 +30,8 @@ from vixio.core.tools.toolset import ToolSet
 from vixio.providers import registry
 from vixio.providers.vad import VADProvider
 from vixio.stations.vad import VADStation
+from vixio.testing.speech import FRAME_SAMPLES, Voices, through_opus
+from vixio_bench.speech_corpus import held_out
 
 DETECTORS = ("silero", "ten")
 SNRS_DB: tuple[float | None, ...] = (None, 20.0, 10.0, 5.0, 0.0)

@@ -29,11 +29,11 @@ from pathlib import Path
 
 import numpy as np
 
-from vixio.bench.end_of_turn import ANSWER_S, Heard, Utterance, decide, hear, summary
-from vixio.bench.paused_speech import fluent, hesitating, recorded, with_pause
 from vixio.core.errors import VixioError
 from vixio.providers import registry
 from vixio.providers.vad import VADProvider
+from vixio_bench.end_of_turn import ANSWER_S, Heard, Utterance, decide, hear, summary
+from vixio_bench.paused_speech import fluent, hesitating, recorded, with_pause
 
 THRESHOLDS_MS = (200, 300, 400, 500, 600, 700, 800, 1000)
 PAUSES_MS = (200, 300, 400, 500, 600, 700, 800, 1000, 1200)

@@ -22,11 +22,11 @@ from statistics import mean
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from examples.demos.natural_model import StandInModel, serving
+from examples.demos.natural_script import ENGLISH, LAMP, Exchange
 from firmware_test_client import DeviceConfig, SimulatedDevice, Tool
 from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE
 from vixio.core.history import UserMessage, approximate_tokens
-from vixio.demo.natural_model import StandInModel, serving
-from vixio.demo.natural_script import ENGLISH, LAMP, Exchange
 from vixio.logging.setup import configure_logging
 from vixio.server import Providers, Server
 from vixio.settings import Settings

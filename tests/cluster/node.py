@@ -17,7 +17,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from vixio.bench.load.providers import CannedTTS, Delays, MarkerASR
 from vixio.composition.run import run, stop_on_signals
 from vixio.core.chunk import TextDelta
 from vixio.core.commands import Custom
@@ -34,6 +33,7 @@ from vixio.providers.agent import (
 )
 from vixio.server import Providers, Server
 from vixio.settings import load_settings
+from vixio_bench.load.providers import CannedTTS, Delays, MarkerASR
 
 SPEECH_MS = 240
 NOTE = "note"

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from tests.support.nats_nodes import only_here
-from vixio.bench.load import nodes, runner
-from vixio.bench.load.command import main
-from vixio.bench.load.control import Hub
-from vixio.bench.load.mixes import MIXES
-from vixio.bench.load.options import Options
-from vixio.bench.load.runner import Step
 from vixio.composition.core_speed import CoreSpeed
+from vixio_bench.load import nodes, runner
+from vixio_bench.load.command import main
+from vixio_bench.load.control import Hub
+from vixio_bench.load.mixes import MIXES
+from vixio_bench.load.options import Options
+from vixio_bench.load.runner import Step
 
 DEVICES = 6
 

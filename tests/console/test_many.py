@@ -19,7 +19,7 @@ from tests.console.conftest import OpenVisit
 from tests.console.house import ConsoleHouse
 from tests.console.talking import PATIENCE_MS
 from tests.support.waiting import until
-from vixio.bench.load.registered import registry_of
+from vixio_bench.load.registered import registry_of
 
 if TYPE_CHECKING:
     from playwright.async_api import Page

@@ -1,4 +1,4 @@
-"""``vixio demo --tools``, as a person runs it: printed, checked, and able to fail."""
+"""``make demo-tools``, as a person runs it: printed, checked, and able to fail."""
 
 from __future__ import annotations
 
@@ -10,30 +10,33 @@ from pathlib import Path
 
 import pytest
 
+from examples.demos import client_tools, house_agent, house_broker, house_local, tools
+from examples.demos.client_tools import OvenClient
 from tests.e2e import harness
 from tests.e2e.processes import running
 from tests.support.brokers import nats_program
 from tests.support.waiting import until
 from vixio.a2a import mount
 from vixio.bus import ToolError, connect
-from vixio.demo import client_tools, conversation, house_agent, house_broker, house_local, tools
-from vixio.demo.client_tools import OvenClient
+from vixio.demo import conversation
 from vixio.demo.conversation import Line, Served, serving
-from vixio.demo.nats_server import nats_server
 from vixio.server import Providers, Server
 from vixio.settings import Settings
 from vixio.testing import ScriptedASR, ScriptedTTS
+from vixio_bench.nats_server import nats_server
 
 BOUND = 240.0
 
-RUN = "from vixio.cli.commands import main; main()"
+ROOT = Path(__file__).parents[2]
+
+RUN = "import sys; from examples.demos.__main__ import main; sys.exit(main())"
 
 
 @pytest.mark.timeout(360)
 async def test_tools_of_every_kind_are_used_for_real(tmp_path: Path) -> None:
     wav = tmp_path / "demo.wav"
-    command = (sys.executable, "-c", RUN, "demo", "--tools", "--wav", str(wav))
-    environment = {"PYTHONPATH": os.environ.get("PYTHONPATH", "")}
+    command = (sys.executable, "-c", RUN, "tools", "--wav", str(wav))
+    environment = {"PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
     async with running(command, tmp_path, environment) as demo:
         last = await demo.line("turns as expected", seconds=BOUND)
         beside = await demo.line("turns of the A2A client", seconds=BOUND)

@@ -1,4 +1,4 @@
-"""``vixio demo --api``, as a person runs it: printed, checked, and able to fail."""
+"""``make demo-api``, as a person runs it: printed, checked, and able to fail."""
 
 from __future__ import annotations
 
@@ -10,19 +10,21 @@ from pathlib import Path
 
 import pytest
 
+from examples.demos import api
 from tests.e2e.processes import running
-from vixio.bench.load.services.http import HttpService, Response
 from vixio.core.errors import ConfigError
-from vixio.demo import api
+from vixio_bench.load.services.http import HttpService, Response
 
 BOUND = 120.0
 
-RUN = "from vixio.cli.commands import main; main()"
+ROOT = Path(__file__).parents[2]
+
+RUN = "import sys; from examples.demos.__main__ import main; sys.exit(main())"
 
 
 async def test_a_life_by_curl(tmp_path: Path) -> None:
-    command = (sys.executable, "-c", RUN, "demo", "--api", "--wav", str(tmp_path / "demo.wav"))
-    environment = {"PYTHONPATH": os.environ.get("PYTHONPATH", "")}
+    command = (sys.executable, "-c", RUN, "api", "--wav", str(tmp_path / "demo.wav"))
+    environment = {"PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
     async with running(command, tmp_path, environment) as demo:
         last = await demo.line("steps as expected", seconds=BOUND)
         async with asyncio.timeout(BOUND):

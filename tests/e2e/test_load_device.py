@@ -13,12 +13,12 @@ from firmware_test_client.pcm import Pcm, room_noise
 from tests.e2e.harness import RunningServer, serving, settings
 from tests.support.servers import free_ports
 from tests.support.waiting import until
-from vixio.bench.load.control import BenchError
-from vixio.bench.load.device import LoadDevice, Notes
 from vixio.core.errors import ProviderError
 from vixio.core.messages import LOADING
 from vixio.testing import ScriptedAgentBackend, ScriptedASR, ScriptedTTS, ScriptedVAD
 from vixio.testing.providers import Step
+from vixio_bench.load.control import BenchError
+from vixio_bench.load.device import LoadDevice, Notes
 
 QUESTION = "what time is it"
 NOTICES = 2

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from examples.demos.natural_words import share_heard
 from firmware_test_client.pcm import read_wav
 from tests.e2e.person import Person
 from tests.first_hour.house import PATIENCE, READY, Address, House
 from tests.support.llm_server import Call, LLMServer, calls, listing, text
-from vixio.demo.natural_words import share_heard
 
 QUESTION = "could you tell me why the sky is blue in the morning"
 ANSWER = ("Because small particles ", "scatter blue light more than red.")

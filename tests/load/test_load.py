@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from firmware_test_client import DeviceConfig, SimulatedDevice
-from vixio.bench.load.command import main
-from vixio.bench.load.control import Hub
-from vixio.bench.load.processes import start_server, start_services
-from vixio.bench.load.server import ServerPlan
-from vixio.bench.load.services.choice import EDGE, sections
+from vixio_bench.load.command import main
+from vixio_bench.load.control import Hub
+from vixio_bench.load.processes import start_server, start_services
+from vixio_bench.load.server import ServerPlan
+from vixio_bench.load.services.choice import EDGE, sections
 
 DEVICES = 20
 

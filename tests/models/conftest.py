@@ -9,9 +9,8 @@ import pytest
 
 from tests.models.tiny_paraformer import make_paraformer
 from tests.models.tiny_sensevoice import make_sensevoice
-from vixio.bench.speech_audio import Voices
-from vixio.bench.speech_corpus.device import Speaker
 from vixio.testing.contract.asr import OFF, ON, utterances
+from vixio.testing.speech import Speaker, Voices
 
 
 @pytest.fixture(scope="session")

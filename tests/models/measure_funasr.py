@@ -23,12 +23,11 @@ from statistics import median
 from tests.models.funasr_support import PACKET, say
 from tests.models.tiny_paraformer import make_paraformer
 from tests.models.tiny_sensevoice import make_sensevoice
-from vixio.bench.speech_audio import Voices
-from vixio.bench.speech_corpus.device import Speaker
 from vixio.providers.asr import SpeechHints
 from vixio.providers.funasr.engine import Engine
 from vixio.providers.funasr.provider import FunASRProvider
 from vixio.providers.funasr.settings import FunASRSettings
+from vixio.testing.speech import Speaker, Voices
 
 SECONDS = 5
 RUNS = 5

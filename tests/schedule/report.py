@@ -21,7 +21,7 @@ LATE = 1.25
 CLOSING = re.compile(r"^=* ?((?:\d+ [a-z]+,? ?)+) in [0-9.]+s\b.*$")
 COUNT = re.compile(r"(\d+) (passed|failed|skipped|errors?|deselected|xfailed|xpassed|warnings?)")
 FAILURE = re.compile(r"^(FAILED|ERROR) |^[^ ]+: error: ")
-WHERE = re.compile(r"^(tests|firmware-test-client|vixio)/\S+\.py:\d+: ")
+WHERE = re.compile(r"^(tests|firmware-test-client|bench|vixio)/\S+\.py:\d+: ")
 WHERES = 3
 """Of a test that failed: the places in its traceback that are named again at the end."""
 WHY = re.compile(r"^E   ")

@@ -18,7 +18,7 @@ import pytest
 
 from tests.support import servers
 from tests.support.servers import free_port
-from vixio.demo.nats_server import find_program
+from vixio_bench.nats_server import find_program
 
 START_S = 60.0
 

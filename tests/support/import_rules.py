@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 SEES_ALL = (
     "__main__",
-    "bench",
     "cli",
     "cluster",
     "composition",
@@ -18,7 +17,7 @@ SEES_ALL = (
 )
 """Of ``vixio``: the composition root and what stands around the whole server."""
 
-DRIVES_DEVICES = ("bench", "demo")
+DRIVES_DEVICES = ("demo",)
 """Modules that may use the simulated device, which itself never sees ``vixio``."""
 
 ANY = "*"

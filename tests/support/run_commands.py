@@ -36,7 +36,7 @@ def run(step: dict[str, Any], kept: dict[str, str]) -> dict[str, Any] | None:
             os.dup2(said.fileno(), 1)
             os.dup2(said.fileno(), 2)
             if step.get("few"):
-                from vixio.bench import speech
+                from vixio_bench import speech
 
                 speech.bench_speech = functools.partial(
                     speech.bench_speech, limit=FEW, latency_samples=1

@@ -62,14 +62,19 @@ def assert_quiet(run: Traced, contacts: list[str], home: PrivateHome, output: Pa
 
 
 @pytest.mark.parametrize(
-    ("options", "verdict"),
-    [((), "7 of 7 turns as expected"), (("--api",), "10 of 10 steps as expected")],
+    ("command", "verdict"),
+    [
+        ((VIXIO, "demo"), "7 of 7 turns as expected"),
+        ((sys.executable, "-m", "examples.demos", "api"), "10 of 10 steps as expected"),
+    ],
+    ids=["demo", "api"],
 )
-def test_a_spoken_conversation(options: tuple[str, ...], verdict: str, tmp_path: Path) -> None:
-    """`vixio demo`: a server, and a device that speaks to it for half a minute."""
+def test_a_spoken_conversation(
+    command: tuple[str | Path, ...], verdict: str, tmp_path: Path
+) -> None:
+    """A server, and a device that speaks to it for half a minute."""
     home = PrivateHome(tmp_path)
     output = tmp_path / "output"
-    command: tuple[str | Path, ...] = (VIXIO, "demo", *options)
     with traced(command, cwd=home.work, environment=home.environment, output=output) as run:
         contacts = run.wait(SECONDS)
     said = output.read_text(encoding="utf-8")

@@ -127,5 +127,7 @@ def all_commands(command: click.Command, name: str = "") -> Iterator[str]:
         return
     if name and command.invoke_without_command:
         yield f"{name} {GROUP}"
-    for each, below in command.commands.items():
-        yield from all_commands(below, f"{name} {each}".strip())
+    context = click.Context(command)
+    for each in command.list_commands(context):
+        if below := command.get_command(context, each):
+            yield from all_commands(below, f"{name} {each}".strip())

@@ -20,7 +20,7 @@ SPEAKS |= {"send_alert", "send_sentence", "put_sentence", "Deferred"}
 
 SILENT = {"core/consent.py", "core/exit_phrases.py"}
 """Words that users say, not the assistant."""
-NOT_SERVED = ("bench", "cli", "demo", "diagnostics", "models", "setup", "testing", "templates")
+NOT_SERVED = ("cli", "demo", "diagnostics", "models", "setup", "testing", "templates")
 """Rooms that no device is served by."""
 
 EMOTIONS = {"sad", "sleepy"}

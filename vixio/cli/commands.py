@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Sequence
-from importlib import import_module
+from importlib.metadata import entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -32,17 +32,38 @@ from vixio.cli.tool_service import tool_service
 from vixio.cli.voices import voices
 from vixio.core.errors import ConfigError, VixioError
 
-if TYPE_CHECKING:
-    pass
-
 SIMULATED_DEVICE = "firmware_test_client"
+
+OTHERS = "vixio.commands"
+
+BENCH = "bench"
 
 PASSED_ON: dict[str, Any] = {"ignore_unknown_options": True, "help_option_names": []}
 """For commands whose options, ``--help`` too, belong to the module behind them."""
 
 
 class _Commands(click.Group):
-    """Shows an error made for people as one line, without a traceback; exit status 2."""
+    """Shows an error made for people as one line, without a traceback; exit status 2.
+
+    Other packages add commands by entry points of the group ``vixio.commands``.
+    """
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        others = entry_points(group=OTHERS).names
+        return sorted({*super().list_commands(ctx), *others})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if (own := super().get_command(ctx, cmd_name)) is not None:
+            return own
+        for entry in entry_points(group=OTHERS, name=cmd_name):
+            command: click.Command = entry.load()
+            return command
+        if cmd_name == BENCH:
+            raise ConfigError(
+                "the benchmarks are a package of their own in Vixio's source tree: "
+                "pip install ./firmware-test-client ./bench"
+            )
+        return None
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - as click has it
         try:
@@ -150,32 +171,10 @@ def memory(device: str | None, action: str, as_json: bool, config: Path | None) 
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def demo(arguments: Sequence[str]) -> None:
     """Hold a spoken conversation with the simulated device."""
-    sys.exit(_run("vixio.demo", arguments))
-
-
-@main.group()
-def bench() -> None:
-    """Measure how well it works."""
-
-
-@bench.command(context_settings=PASSED_ON, add_help_option=False)
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-def speech(arguments: Sequence[str]) -> None:
-    """How much speech is understood, and how much is wrongly acted on."""
-    sys.exit(_run("vixio.bench.speech", arguments))
-
-
-@bench.command(context_settings=PASSED_ON, add_help_option=False)
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-def load(arguments: Sequence[str]) -> None:
-    """Measure how many devices the server can serve, and the cost of each."""
-    sys.exit(_run("vixio.bench.load.command", arguments))
-
-
-def _run(module: str, arguments: Sequence[str]) -> int:
-    """Run the ``main`` of a module that drives the simulated device; return its exit status."""
     try:
-        status: int = import_module(module).main(list(arguments))
+        from vixio import demo as module
+
+        sys.exit(module.main(list(arguments)))
     except ModuleNotFoundError as error:
         if error.name != SIMULATED_DEVICE:
             raise
@@ -183,4 +182,3 @@ def _run(module: str, arguments: Sequence[str]) -> int:
             "this needs the simulated device, a package of its own in Vixio's source tree: "
             "pip install ./firmware-test-client"
         ) from error
-    return status

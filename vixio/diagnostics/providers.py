@@ -6,20 +6,37 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
-from vixio.bench.speech_corpus.device import TOOLS
 from vixio.core.errors import ProviderTimeout
 from vixio.core.tools.toolset import DEVICE_SOURCE, ToolSet
+from vixio.core.tools.types import ToolDefinition
 from vixio.providers.asr import SpeechHints
-from vixio.tools.builtin import BUILTIN_SOURCE, builtin_source
+from vixio.tools.builtin import BUILTIN_SOURCE, STATUS_TOOL, builtin_source
 
 T = TypeVar("T")
 
 START_TIMEOUT_S = 600.0
 """For a model to be loaded; some are fetched the first time."""
 
-_USUAL = ("self.audio_speaker.", "self.screen.", "self.lamp.", "self.get_device_status")
+
+def _tool(name: str, description: str, **properties: dict[str, Any]) -> ToolDefinition:
+    schema = {"type": "object", "properties": properties, "required": list(properties)}
+    return ToolDefinition(name, description, schema)
+
+
+_PERCENT = {"type": "integer", "minimum": 0, "maximum": 100}
+
+COMMON_TOOLS = (
+    _tool(STATUS_TOOL, "Provides the real-time information of the device."),
+    _tool("self.audio_speaker.set_volume", "Set the volume.", volume=_PERCENT),
+    _tool("self.screen.set_brightness", "Set the brightness of the screen.", brightness=_PERCENT),
+    _tool("self.screen.set_theme", "Set the theme of the screen.", theme={"type": "string"}),
+    _tool("self.lamp.get_state", "Get the power state of the lamp"),
+    _tool("self.lamp.turn_on", "Turn on the lamp"),
+    _tool("self.lamp.turn_off", "Turn off the lamp"),
+)
+"""Those that most devices offer: main/mcp_server.cc and main/boards/common of the firmware."""
 
 
 class Startable(Protocol):
@@ -84,8 +101,8 @@ async def bounded(work: Awaitable[T], provider: str, what: str, seconds: float) 
 
 
 def usual_hints(language: str) -> SpeechHints:
-    """Return what a usual device would let a recogniser expect: its own tools and the built-in."""
+    """Return what a recogniser may expect from a usual device: its tools and the built-in ones."""
     tools = ToolSet()
     tools.replace(BUILTIN_SOURCE, builtin_source().tools())
-    tools.replace(DEVICE_SOURCE, (tool for tool in TOOLS if tool.name.startswith(_USUAL)))
+    tools.replace(DEVICE_SOURCE, COMMON_TOOLS)
     return SpeechHints(tools.definitions(), language)

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from tests.load.tool_churn.run import Services, render, run
-from vixio.demo.nats_server import HOW_TO_GET, find_program
+from vixio_bench.nats_server import HOW_TO_GET, find_program
 
 
 @click.command()

@@ -26,7 +26,7 @@ from tests.load.tool_churn.notes import TOOLS, Notes, clock
 from tests.load.tool_churn.offers import Offers
 from tests.load.tool_churn.services import MAIN, PREFIX, Fleet
 from tests.support.servers import free_ports
-from vixio.demo.nats_server import nats_server
+from vixio_bench.nats_server import nats_server
 
 CONFIG = """\
 server: {{host: 127.0.0.1, port: {port}, http_port: {http_port}}}

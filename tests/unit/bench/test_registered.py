@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from vixio.bench.load.figures import Result
-from vixio.bench.load.registered import comparison, registry_of
-from vixio.bench.load.usage import Spread
 from vixio.database.create import make_database
 from vixio.devices.desk import Desk
+from vixio_bench.load.figures import Result
+from vixio_bench.load.registered import comparison, registry_of
+from vixio_bench.load.usage import Spread
 
 
 def test_a_registry_is_filled(tmp_path: Path) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from vixio.bench.speech import main
-from vixio.bench.speech_corpus import held_out
-from vixio.bench.speech_sets import (
+from vixio_bench.speech import main
+from vixio_bench.speech_corpus import held_out
+from vixio_bench.speech_sets import (
     SETS,
     bench_set,
     disk_mb,

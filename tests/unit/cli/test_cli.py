@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.metadata import EntryPoints
 from pathlib import Path
 
 import pytest
@@ -207,13 +209,15 @@ def test_init_where_nothing_can_be_written() -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "module"), [(["demo"], "vixio.demo"), (["bench", "speech"], "vixio.bench.speech")]
+    ("command", "module"), [(["demo"], "vixio.demo"), (["bench", "speech"], "vixio_bench.speech")]
 )
 @pytest.mark.slow
 def test_arguments_are_passed_on(command: list[str], module: str, tmp_path: Path) -> None:
+    package, _, name = module.rpartition(".")
     code = (
         "import sys, types\n"
-        f"stand_in = types.ModuleType({module!r})\n"
+        f"import {package} as package\n"
+        f"stand_in = package.{name} = types.ModuleType({module!r})\n"
         "stand_in.main = lambda arguments: print(arguments) or 3\n"
         f"sys.modules[{module!r}] = stand_in\n"
         "from vixio.cli.commands import main\nmain()"
@@ -231,6 +235,19 @@ def test_a_missing_simulated_device_is_told(monkeypatch: pytest.MonkeyPatch) -> 
     done = CliRunner().invoke(main, ["demo"])
     assert done.exit_code == 2
     assert done.stderr.endswith("pip install ./firmware-test-client\n")
+
+
+def test_commands_of_other_packages_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert re.search(r"^  bench +Measure how well it works", _help(), re.MULTILINE)
+    monkeypatch.setattr("vixio.cli.commands.entry_points", lambda **group: EntryPoints())
+    assert "bench" not in _help()
+    done = CliRunner().invoke(main, ["bench", "load"])
+    assert done.exit_code == 2
+    assert done.stderr.startswith("vixio: the benchmarks are a package of their own")
+
+
+def _help() -> str:
+    return CliRunner().invoke(main, ["--help"]).output
 
 
 # ── serving ──────────────────────────────────────────────────────────────────────────────────

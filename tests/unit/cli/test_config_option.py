@@ -19,7 +19,10 @@ WITHOUT_SETTINGS = {
 
 
 def walk(group: click.Group, *names: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    for name, command in sorted(group.commands.items()):
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
         path = (*names, name)
         if not isinstance(command, click.Group) or command.invoke_without_command:
             yield path, command

@@ -11,8 +11,6 @@ import pytest
 import soxr
 from pydantic import ValidationError
 
-from vixio.bench.speech_audio import Voices
-from vixio.bench.speech_corpus.device import Speaker
 from vixio.core.audio import LISTEN_RATE, pcm_bytes
 from vixio.core.errors import ProviderUnavailable
 from vixio.core.framing import Frame, Unpacker, pack
@@ -24,6 +22,7 @@ from vixio.providers.pocketsphinx.provider import (
     PocketSphinxASRProvider,
     PocketSphinxSettings,
 )
+from vixio.testing.speech import Speaker, Voices
 
 DICTIONARY = Path(str(resources.files("pocketsphinx"))) / "model" / "en-us" / "cmudict-en-us.dict"
 

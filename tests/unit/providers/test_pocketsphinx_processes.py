@@ -14,8 +14,6 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from vixio.bench.speech_audio import Voices
-from vixio.bench.speech_corpus.device import Speaker
 from vixio.core.errors import ProviderError, ProviderTimeout
 from vixio.core.tools.types import ToolDefinition, ToolOptions
 from vixio.providers.asr import Recognition, SpeechHints
@@ -25,6 +23,7 @@ from vixio.providers.pocketsphinx.provider import (
     PocketSphinxSettings,
     PocketSphinxStream,
 )
+from vixio.testing.speech import Speaker, Voices
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.slow]
 

@@ -6,10 +6,10 @@ from functools import partial
 
 import pytest
 
-from vixio.bench import speech
-from vixio.bench.speech_audio import Voices
-from vixio.bench.speech_corpus import held_out, tuning
-from vixio.bench.speech_report import table
+from vixio.testing.speech import Voices
+from vixio_bench import speech
+from vixio_bench.speech_corpus import held_out, tuning
+from vixio_bench.speech_report import table
 
 
 def test_the_sets_share_no_sentence_no_voice_and_no_speed() -> None:

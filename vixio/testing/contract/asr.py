@@ -11,13 +11,12 @@ from itertools import pairwise
 
 import pytest
 
-from vixio.bench.speech_audio import Voices
-from vixio.bench.speech_corpus.device import Speaker
 from vixio.core.audio import LISTEN_RATE
 from vixio.core.errors import ProviderError, ProviderTimeout
 from vixio.core.tools.types import ToolDefinition
 from vixio.providers.asr import ASRProvider, ASRStream, Recognition, SpeechHints
 from vixio.testing.contract.base import LIMIT, ProviderContract
+from vixio.testing.speech import Speaker, Voices
 
 ON, OFF = "turn on the lamp", "turn off the lamp"
 

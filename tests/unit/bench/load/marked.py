@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from vixio.bench.load import marker
 from vixio.core.audio import LISTEN_RATE
+from vixio_bench.load import marker
 
 
 def sound(number: int, seconds: float = 3.0) -> bytes:

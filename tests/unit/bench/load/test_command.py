@@ -7,15 +7,15 @@ from dataclasses import replace
 
 import pytest
 
-from vixio.bench.load.command import _parser, _processes, _settings, _steps
-from vixio.bench.load.control import Line
-from vixio.bench.load.marks import SERIES
-from vixio.bench.load.mixes import MIXES
-from vixio.bench.load.processes import Cores, usable_cores
-from vixio.bench.load.providers import Delays
-from vixio.bench.load.server import ServerPlan
-from vixio.bench.load.server import _settings as server_settings
 from vixio.cluster.workers.choice import SERVER_MB, Machine, choose
+from vixio_bench.load.command import _parser, _processes, _settings, _steps
+from vixio_bench.load.control import Line
+from vixio_bench.load.marks import SERIES
+from vixio_bench.load.mixes import MIXES
+from vixio_bench.load.processes import Cores, usable_cores
+from vixio_bench.load.providers import Delays
+from vixio_bench.load.server import ServerPlan
+from vixio_bench.load.server import _settings as server_settings
 
 PLAN = ServerPlan(Line(1, "token", "server"), port=0, delays=Delays(asr=0.1), tune=("gc-off",))
 
@@ -41,7 +41,7 @@ def test_a_mix_brings_its_own_number() -> None:
 
 @pytest.mark.parametrize("cores", [1, 4])
 def test_check_alone_runs_what_the_machine_can(cores: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vixio.bench.load.command.usable_cores", lambda: tuple(range(cores)))
+    monkeypatch.setattr("vixio_bench.load.command.usable_cores", lambda: tuple(range(cores)))
     steps = _steps(parsed("--check"))
     assert [asked.devices for asked in steps] == [each.devices for each in SERIES]
     assert [asked.cores for asked in steps] == [each.cores for each in SERIES]

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from vixio.bench.load.conclusion import conclusion
-from vixio.bench.load.figures import Result
-from vixio.bench.load.marks import Verdict
+from vixio_bench.load.conclusion import conclusion
+from vixio_bench.load.figures import Result
+from vixio_bench.load.marks import Verdict
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from vixio.bench.load.control import BenchError, Handler, Hub, Json, Line, Peer, attend
+from vixio_bench.load.control import BenchError, Handler, Hub, Json, Line, Peer, attend
 
 
 async def _double(asked: Json) -> Json:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from vixio.bench.load.control import Json
-from vixio.bench.load.figures import Growth, Result, growth, put_generators, put_server
+from vixio_bench.load.control import Json
+from vixio_bench.load.figures import Growth, Result, growth, put_generators, put_server
 
 
 def generator(cpu: float, lag: float, **counts: int) -> tuple[Json, Json]:

@@ -9,8 +9,8 @@ from firmware_test_client import DeviceConfig, Voice
 from firmware_test_client.pcm import from_samples
 from firmware_test_client.speech import StreamFormat, Utterance, encoded_speech, prepare
 from vixio.audio.opus import OpusDecoder
-from vixio.bench.load import marker
 from vixio.core.audio import LISTEN_RATE
+from vixio_bench.load import marker
 
 NUMBERS = (0, 1, 77, 300, 1_299)
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from vixio.bench.load.figures import NONE, Growth, Result
-from vixio.bench.load.marks import MARKS, SERIES, Verdict, all_reached, judge, part_of
-from vixio.bench.load.mixes import MIXES
-from vixio.bench.load.services.choice import HTTP
-from vixio.bench.load.usage import Spread
+from vixio_bench.load.figures import NONE, Growth, Result
+from vixio_bench.load.marks import MARKS, SERIES, Verdict, all_reached, judge, part_of
+from vixio_bench.load.mixes import MIXES
+from vixio_bench.load.services.choice import HTTP
+from vixio_bench.load.usage import Spread
 
 
 def spread(p50: float, p95: float, p99: float) -> Spread:

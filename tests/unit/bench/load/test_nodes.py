@@ -6,19 +6,19 @@ import sys
 
 import pytest
 
-from vixio.bench.load import bus, nodes
-from vixio.bench.load.bus import BusLook, BusRate
-from vixio.bench.load.cluster_figures import BusFigures, Killed
-from vixio.bench.load.command import _by_nodes, _for_step, _parser, _steps, main
-from vixio.bench.load.conclusion import conclusion
-from vixio.bench.load.figures import Result
-from vixio.bench.load.generator import _from
-from vixio.bench.load.mixes import MIXES
-from vixio.bench.load.nodes import Variant
-from vixio.bench.load.options import Options
-from vixio.bench.load.report import table
-from vixio.bench.load.usage import Spread
 from vixio.core.extras import how_to_install
+from vixio_bench.load import bus, nodes
+from vixio_bench.load.bus import BusLook, BusRate
+from vixio_bench.load.cluster_figures import BusFigures, Killed
+from vixio_bench.load.command import _by_nodes, _for_step, _parser, _steps, main
+from vixio_bench.load.conclusion import conclusion
+from vixio_bench.load.figures import Result
+from vixio_bench.load.generator import _from
+from vixio_bench.load.mixes import MIXES
+from vixio_bench.load.nodes import Variant
+from vixio_bench.load.options import Options
+from vixio_bench.load.report import table
+from vixio_bench.load.usage import Spread
 
 WAYS = nodes.variants(3, kill=True)
 

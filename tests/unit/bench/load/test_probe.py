@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from vixio.bench.load.probe import TimedVAD, _row
 from vixio.core.metrics import TurnTimeline
 from vixio.testing import ScriptedVAD, run_virtual, silence
+from vixio_bench.load.probe import TimedVAD, _row
 
 
 def lags(

@@ -12,14 +12,6 @@ import pytest
 
 from tests.support.waiting import until
 from tests.unit.bench.load.marked import sound
-from vixio.bench.load.providers import (
-    RATE,
-    SENTENCE_MS,
-    CannedTTS,
-    Delays,
-    EchoAgent,
-    MarkerASR,
-)
 from vixio.core.audio import LISTEN_RATE
 from vixio.core.chunk import TextDelta, ToolCalled, ToolReturned
 from vixio.core.tools.context import ToolContext
@@ -28,6 +20,14 @@ from vixio.providers.agent import AgentEvent, AgentRequest
 from vixio.providers.asr import SpeechHints
 from vixio.stations.speech_text import clean
 from vixio.testing import run_virtual
+from vixio_bench.load.providers import (
+    RATE,
+    SENTENCE_MS,
+    CannedTTS,
+    Delays,
+    EchoAgent,
+    MarkerASR,
+)
 
 
 def heard(delays: Delays, pcm: bytes) -> tuple[str, float]:

@@ -8,12 +8,12 @@ from xml.etree import ElementTree
 
 import pytest
 
-from vixio.bench.load import report
-from vixio.bench.load.command import main
-from vixio.bench.load.figures import Growth, Result
-from vixio.bench.load.marks import judge
-from vixio.bench.load.plot import nice_step, write_plot
-from vixio.bench.load.usage import Spread
+from vixio_bench.load import report
+from vixio_bench.load.command import main
+from vixio_bench.load.figures import Growth, Result
+from vixio_bench.load.marks import judge
+from vixio_bench.load.plot import nice_step, write_plot
+from vixio_bench.load.usage import Spread
 
 RESULTS = [
     Result(

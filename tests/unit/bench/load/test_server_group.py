@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vixio.bench.load.server_group import together
+from vixio_bench.load.server_group import together
 
 
 def test_one_answer_stays_what_it_is() -> None:

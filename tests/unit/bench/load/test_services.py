@@ -12,18 +12,18 @@ import openai
 import pytest
 
 from tests.unit.bench.load.marked import sound
-from vixio.bench.load.providers import RATE, SENTENCE_MS
-from vixio.bench.load.services.choice import HTTP, SCRIPTED, sections
-from vixio.bench.load.services.http import HttpService
-from vixio.bench.load.services.main import ServicesPlan
-from vixio.bench.load.services.openai import OpenAIService
-from vixio.bench.load.services.scripted import NOBODY, heard
 from vixio.core.audio import LISTEN_RATE, pcm_bytes
 from vixio.core.chunk import TextDelta
 from vixio.core.history import AssistantMessage, UserMessage
 from vixio.providers.agent import AgentRequest
 from vixio.providers.asr import SpeechHints
 from vixio.settings import Settings
+from vixio_bench.load.providers import RATE, SENTENCE_MS
+from vixio_bench.load.services.choice import HTTP, SCRIPTED, sections
+from vixio_bench.load.services.http import HttpService
+from vixio_bench.load.services.main import ServicesPlan
+from vixio_bench.load.services.openai import OpenAIService
+from vixio_bench.load.services.scripted import NOBODY, heard
 
 SPEECH = b"\x01\x02" * RATE
 """A second of it."""
@@ -45,7 +45,7 @@ def test_scripted_providers_need_no_sections() -> None:
 
 
 def test_a_plan_survives_its_way_to_the_process() -> None:
-    from vixio.bench.load.control import Line
+    from vixio_bench.load.control import Line
 
     plan = ServicesPlan(Line(1, "t", "services"), "http,edge", (3,), "self.lamp")
     assert ServicesPlan.from_json(plan.to_json()) == plan

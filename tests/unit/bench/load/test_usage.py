@@ -11,7 +11,7 @@ import time
 import pytest
 
 from tests.support.waiting import until
-from vixio.bench.load.usage import (
+from vixio_bench.load.usage import (
     LoopLag,
     Spread,
     children_kb,

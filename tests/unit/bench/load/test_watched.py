@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from vixio.api.keys import Keys
-from vixio.bench.load.command import main
-from vixio.bench.load.watched import make_watcher
 from vixio.database.create import make_database
+from vixio_bench.load.command import main
+from vixio_bench.load.watched import make_watcher
 
 
 async def test_each_reader_has_a_token_of_its_own(tmp_path: Path) -> None:

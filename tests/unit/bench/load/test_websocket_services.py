@@ -9,12 +9,6 @@ import numpy as np
 import pytest
 
 from tests.unit.bench.load.marked import sound
-from vixio.bench.load.control import Hub, Json
-from vixio.bench.load.processes import Child, start_services
-from vixio.bench.load.services.choice import EDGE, FUNASR_SERVER, HTTP, has, parse, sections
-from vixio.bench.load.services.edge import FRAME_BYTES, FRAME_MS, MP3, EdgeService, redirect
-from vixio.bench.load.services.funasr import PARTIAL, FunASRService
-from vixio.bench.load.services.scripted import NOBODY
 from vixio.core.audio import LISTEN_RATE, pcm_bytes
 from vixio.providers.asr import ASRProvider, SpeechHints
 from vixio.providers.audio_stream.mp3_frames import parse_header
@@ -22,6 +16,12 @@ from vixio.providers.funasr_server.provider import FunASRServerASRProvider
 from vixio.providers.funasr_server.transcript import Ending
 from vixio.providers.tts import TTSProvider
 from vixio.settings import Settings
+from vixio_bench.load.control import Hub, Json
+from vixio_bench.load.processes import Child, start_services
+from vixio_bench.load.services.choice import EDGE, FUNASR_SERVER, HTTP, has, parse, sections
+from vixio_bench.load.services.edge import FRAME_BYTES, FRAME_MS, MP3, EdgeService, redirect
+from vixio_bench.load.services.funasr import PARTIAL, FunASRService
+from vixio_bench.load.services.scripted import NOBODY
 
 needs_edge = pytest.mark.skipif(
     not (find_spec("edge_tts") and find_spec("miniaudio")), reason="needs the extra edge"
@@ -158,7 +158,7 @@ def test_others_without_http_and_unknown_ones_are_refused(text: str) -> None:
 
 
 def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vixio.bench.load.services.choice.find_spec", lambda _: None)
+    monkeypatch.setattr("vixio_bench.load.services.choice.find_spec", lambda _: None)
     assert parse("http,funasr-server") == "http,funasr-server"
     with pytest.raises(ValueError, match=r"extra NAME=edge"):
         parse("http,edge")

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from vixio.audio.loudness import Leveller, VoiceLevel
-from vixio.bench.load.calibration import calibrate
-from vixio.bench.load.control import BenchError
-from vixio.bench.load.work import OTHER, OTHER_THREADS, WorkSampler
+from vixio_bench.load.calibration import calibrate
+from vixio_bench.load.control import BenchError
+from vixio_bench.load.work import OTHER, OTHER_THREADS, WorkSampler
 
 
 def level(seconds: float) -> None:

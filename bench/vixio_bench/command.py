@@ -1,0 +1,35 @@
+"""The command ``vixio bench``, which ``vixio`` finds by its entry point."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+_PASSED_ON: dict[str, Any] = {"ignore_unknown_options": True, "help_option_names": []}
+"""The options, ``--help`` too, belong to the module behind the command."""
+
+
+@click.group()
+def bench() -> None:
+    """Measure how well it works."""
+
+
+@bench.command(context_settings=_PASSED_ON, add_help_option=False)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def speech(arguments: Sequence[str]) -> None:
+    """How much speech is understood, and how much is wrongly acted on."""
+    from vixio_bench.speech import main
+
+    sys.exit(main(list(arguments)))
+
+
+@bench.command(context_settings=_PASSED_ON, add_help_option=False)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def load(arguments: Sequence[str]) -> None:
+    """Measure how many devices the server can serve, and the cost of each."""
+    from vixio_bench.load.command import main
+
+    sys.exit(main(list(arguments)))

@@ -1,1 +1,0 @@
-"""Benchmarks: what is promised in docs, measured by a command."""
