@@ -11,7 +11,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import pytest
 
-from tests.contract.fallbacks import fallback_tts, fallback_vad, fallback_vision
+from tests.contract.fallbacks import fallback_tts, fallback_vision
 from tests.contract.vision_server import VisionServer
 from tests.support.cluster_members import members  # noqa: F401 - a fixture of two suites
 from tests.support.edge_server import edge_server
@@ -63,7 +63,6 @@ async def edge() -> AsyncIterator[TTSProvider]:
 
 
 VADS: dict[str, Callable[[], AbstractAsyncContextManager[VADProvider]]] = {
-    "fallback from broken, silero": fallback_vad,
     "silero": silero,
 }
 TTSES: dict[str, Callable[[], AbstractAsyncContextManager[TTSProvider]]] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from tests.contract.humming import HummingTTS
@@ -11,44 +11,14 @@ from vixio.providers.asr import ASRProvider, ASRStream, Recognition, SpeechHints
 from vixio.providers.fallback.asr import FallbackASRProvider
 from vixio.providers.fallback.circuit_breaker import BreakerSettings
 from vixio.providers.fallback.tts import FallbackTTSProvider
-from vixio.providers.fallback.vad import FallbackVADProvider
 from vixio.providers.fallback.vision import FallbackVisionProvider
-from vixio.providers.silero_vad.provider import SileroVADProvider
 from vixio.providers.tts import TTSProvider
-from vixio.providers.vad import VADProvider, VADStream
 from vixio.providers.vision import Photo, VisionProvider
 from vixio.testing.contract.asr import ASRCreator, Mishap
 from vixio.testing.contract.base import Creator
 
 NEVER_OPEN = BreakerSettings(first=0.0, longest=0.0, unusable=0.0)
 """So that the broken one is asked, and fails, at every call of a test."""
-
-
-class _BrokenStream(VADStream):
-    async def process(self, pcm: bytes) -> Sequence[float]:
-        raise ProviderError("broken", "out of order")
-
-    def reset(self) -> None:
-        pass
-
-    def close(self) -> None:
-        pass
-
-
-class BrokenVAD(VADProvider):
-    """Starts, and then fails whatever it is given; its windows are shorter."""
-
-    name = "broken"
-    window_samples = 256
-
-    async def start(self) -> None:
-        pass
-
-    def open(self) -> VADStream:
-        return _BrokenStream()
-
-    async def close(self) -> None:
-        pass
 
 
 class BrokenTTS(HummingTTS):
@@ -119,11 +89,6 @@ def fallback_vision(sound: Creator[VisionProvider]) -> Creator[VisionProvider]:
             yield FallbackVisionProvider([BrokenVision(), vision], breaker=NEVER_OPEN)
 
     return made
-
-
-@asynccontextmanager
-async def fallback_vad() -> AsyncIterator[VADProvider]:
-    yield FallbackVADProvider([BrokenVAD(), SileroVADProvider()], NEVER_OPEN)
 
 
 @asynccontextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 
 from firmware_test_client import SimulatedDevice
 from tests.e2e.checks import assert_nothing_wrong, assert_played_well
@@ -13,9 +13,7 @@ from vixio.core.errors import ProviderError
 from vixio.providers.asr import ASRStream, SpeechHints
 from vixio.providers.fallback.asr import FallbackASRProvider
 from vixio.providers.fallback.tts import FallbackTTSProvider
-from vixio.providers.fallback.vad import FallbackVADProvider
-from vixio.providers.vad import VADStream
-from vixio.testing import ScriptedAgentBackend, ScriptedASR, ScriptedTTS, ScriptedVAD
+from vixio.testing import ScriptedAgentBackend, ScriptedASR, ScriptedTTS
 
 BROKEN = ProviderError("scripted", "out of order", reason="service")
 SOUND = "good morning"
@@ -59,32 +57,6 @@ class DyingASR(ScriptedASR):
             await feed(pcm)
 
         stream.feed = dying  # type: ignore[method-assign]  # one stream of a double dies
-        return stream
-
-
-class DyingVAD(ScriptedVAD):
-    """Dies a little after it has heard the user begin."""
-
-    name = "dying"
-    dead = False
-
-    def open(self) -> VADStream:
-        """Return a detector that does not live long."""
-        stream = super().open()
-        process = stream.process
-        loud = 0
-
-        async def dying(pcm: bytes) -> Sequence[float]:
-            nonlocal loud
-            found = await process(pcm)
-            loud += sum(each > 0.5 for each in found)
-            if loud > 6:
-                self.dead = True
-            if self.dead:
-                raise BROKEN
-            return found
-
-        stream.process = dying  # type: ignore[method-assign]  # one stream of a double dies
         return stream
 
 
@@ -135,25 +107,3 @@ async def test_a_recogniser_that_dies_in_mid_utterance() -> None:
         assert dying.open_streams == recogniser.open_streams == 0
         assert server.count("asr.failed") == 0
         assert_nothing_wrong(device)
-
-
-async def test_a_detector_that_dies_while_the_user_speaks() -> None:
-    first, second = DyingVAD(), ScriptedVAD()
-    recogniser = WaveformASR(await recordings([SOUND]))
-    async with (
-        serving(
-            settings(),
-            vad=FallbackVADProvider([first, second]),
-            asr=recogniser,
-            agent=ScriptedAgentBackend(),
-            tts=ScriptedTTS(seconds_per_char=0.02),
-        ) as server,
-        SimulatedDevice(server.device()) as device,
-    ):
-        assert (await device.ask(SOUND)).stt == SOUND
-        assert first.dead
-        assert first.open_streams == 0
-        assert second.open_streams == 1
-        assert server.count("vad.failed") == 0
-        assert_nothing_wrong(device)
-    assert second.open_streams == 0

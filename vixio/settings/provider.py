@@ -187,6 +187,7 @@ class VADSection(ProviderSection):
 
     kind = ProviderKind.VAD
     default_name = "silero"
+    no_list = "write one detector: a list of them has no use, since they run on this machine"
 
     def create(self) -> VADProvider:
         """Make the detector, unstarted. Raises ConfigError, ProviderUnavailable."""

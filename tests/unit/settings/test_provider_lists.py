@@ -14,7 +14,6 @@ from vixio.providers import registry
 from vixio.providers.espeak.provider import EspeakTTSProvider
 from vixio.providers.fallback.asr import FallbackASRProvider
 from vixio.providers.fallback.tts import FallbackTTSProvider
-from vixio.providers.fallback.vad import FallbackVADProvider
 from vixio.providers.fallback.vision import FallbackVisionProvider
 from vixio.providers.registry import ProviderFactory, ProviderKind
 from vixio.settings import Settings, load_settings
@@ -24,7 +23,6 @@ ROOT = Path(__file__).resolve().parents[3]
 OPENAI = "{name: openai, model: m, base_url: 'http://127.0.0.1:9/v1', api_key: k}"
 LISTS = f"""
 timeouts: {{asr: 10}}
-vad: [{{name: silero}}, {{name: silero, max_batch: 8}}]
 asr:
   - name: pocketsphinx
   - name: pocketsphinx
@@ -42,18 +40,17 @@ def load(directory: Path, text: str) -> Settings:
     return load_settings(path, {})
 
 
-def test_every_kind_may_be_a_list(tmp_path: Path) -> None:
+def test_what_services_do_may_be_a_list(tmp_path: Path) -> None:
     settings = load(tmp_path, LISTS)
     assert settings.asr.name == "pocketsphinx"  # the first is what the section is
     assert [each.options.model_dump()["rejection"] for each in settings.asr.each()] == [-100, -80]
     assert settings.asr.patience == 8.0
     assert settings.vision is not None
-    vad, asr, tts = settings.vad.create(), settings.asr.create(), settings.tts.create()
-    assert isinstance(vad, FallbackVADProvider)
+    asr, tts = settings.asr.create(), settings.tts.create()
     assert isinstance(asr, FallbackASRProvider)
     assert isinstance(tts, FallbackTTSProvider)
     assert isinstance(settings.vision.create(), FallbackVisionProvider)
-    assert (vad.name, asr.name) == ("silero, silero", "pocketsphinx, pocketsphinx")
+    assert asr.name == "pocketsphinx, pocketsphinx"
 
 
 def test_the_documents_example_loads(tmp_path: Path) -> None:
@@ -77,14 +74,15 @@ def test_a_list_of_one_is_that_one(tmp_path: Path) -> None:
             ":4: asr[1].rejction: there is no such key, did you mean 'rejection'?",
         ),
         (
-            "vad:\n- name: silero\n- max_batch: 0",
-            ":3: vad[1].max_batch: expected a number from 1 to 1024, found 0",
+            "asr:\n- name: pocketsphinx\n- decoders: 0",
+            ":3: asr[1].decoders: expected a number from 1 to 16, found 0",
         ),
         (
             "tts:\n- name: espeak\n- name: espek",
             ":3: tts[1].name: there is no tts provider 'espek', did you mean 'espeak'?",
         ),
-        ("vad: [{}, {name: 7}]", ":1: vad[1].name: expected the name of a provider, found 7"),
+        ("asr: [{}, {name: 7}]", ":1: asr[1].name: expected the name of a provider, found 7"),
+        ("vad: [{}]", ":1: vad: write one detector: a list of them has no use, since they run on"),
         ("asr: []", ":1: asr: expected a provider or several, found an empty list"),
         ("asr: [[]]", ":1: asr: a list must not contain a list: write its providers here"),
         ("tts: [{}, espeak]", ":1: tts[1]: expected a mapping (`key: value` lines), found 'es"),

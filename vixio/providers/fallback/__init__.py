@@ -7,6 +7,6 @@ Modules::
     time_shares.py      how several providers share the time until one of them answers
     candidates.py       the providers of one list: start, order, health
     making.py           the provider of a section: one, or several as one
-    asr.py, tts.py, vad.py, vision.py
+    asr.py, tts.py, vision.py
                         what a failure means for each kind
 """

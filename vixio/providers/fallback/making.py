@@ -70,10 +70,6 @@ def _as_one(
     kind: ProviderKind, made: Sequence[Any], seconds: float, places: Sequence[Place]
 ) -> object:
     match kind:
-        case ProviderKind.VAD:
-            from vixio.providers.fallback.vad import FallbackVADProvider
-
-            return FallbackVADProvider(made)
         case ProviderKind.ASR:
             from vixio.providers.fallback.asr import FallbackASRProvider
 
@@ -87,4 +83,4 @@ def _as_one(
 
             return FallbackVisionProvider(made, seconds, places=places)
         case _:
-            raise AssertionError(kind)  # a list of agents is an agent of its own
+            raise AssertionError(kind)  # the settings take no list of these
