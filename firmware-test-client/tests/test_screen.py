@@ -37,6 +37,7 @@ async def test_a_stop_clears_it_with_push_to_talk(
 
 async def test_a_close_clears_it(server: ScriptedServer) -> None:
     async with SimulatedDevice(server.device()) as device:
+        await device.wait_for(lambda: device.screen_settled, what="a screen that stays")
         await server.talk.send(ALERT)
         await device.wait_for(lambda: device.alerts, what="the alert")
         assert device.notices[0].cleared is None
