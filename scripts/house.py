@@ -30,10 +30,13 @@ MARKS = {
 }
 """What is aimed at."""
 
-CEILINGS = dict(zip(MARKS, (34, 106_200, 24, 28, 34), strict=True))
+CEILINGS = dict(zip(MARKS, (34, 106_100, 24, 20, 34), strict=True))
 """What was reached. A figure that falls takes its ceiling with it."""
 
-NAMED = {"DeviceToolClientBase", "ProtocolBase", "ToolConverterBase", "TransportBase"}
+NAMED = {
+    *("DeviceToolClientBase", "ProtocolBase", "ToolConverterBase", "TransportBase"),
+    *("DynamicToolService", "AgentBench"),
+}
 """Interfaces that others build on, beside those that docs/api.md names."""
 
 
@@ -135,10 +138,15 @@ def _classes() -> Iterator[Class]:
 
 
 def _base(node: ast.expr) -> str:
-    """Return the last name of a base class, without its parameters."""
+    """Return the last name of a base class, without its parameters.
+
+    Those of asyncio, among them its ``Protocol``, are no interfaces of ours.
+    """
     if isinstance(node, ast.Subscript):
         return _base(node.value)
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+    if isinstance(node, ast.Attribute):
+        return "" if getattr(node.value, "id", "") == "asyncio" else node.attr
+    return getattr(node, "id", "")
 
 
 def _offers(node: ast.ClassDef) -> Iterator[str]:

@@ -7,7 +7,7 @@ import logging
 import signal
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from vixio.core.clock import now
 from vixio.core.errors import ProviderError
@@ -17,19 +17,12 @@ from vixio.core.session.log import WordsLog
 from vixio.settings import Settings
 from vixio.transports.admission.listener import raise_descriptor_limit
 
+if TYPE_CHECKING:
+    from vixio.server import Server
+
 _log = logging.getLogger(__name__)
 
-
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
-
-
-class Application(Protocol):
-    """A server."""
-
-    async def start(self) -> None: ...
-    async def loaded(self) -> None: ...
-    async def drain(self) -> None: ...
-    async def stop(self) -> None: ...
 
 
 class StopRequest:
@@ -91,7 +84,7 @@ def stop_on_signals() -> StopRequest:
     return stop
 
 
-async def run(app: Application, stop: StopRequest, listening: Callable[[], None]) -> None:
+async def run(app: Server, stop: StopRequest, listening: Callable[[], None]) -> None:
     """Run ``app`` until ``stop`` asks for its end; ``listening``: called when devices can connect.
 
     Raises ConfigError when it cannot run at all. A provider that cannot be used is a line in the

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
-from typing import Final, Protocol
+from collections.abc import Awaitable, Callable
+from typing import Final
 
 from vixio.bus.errors import BrokerError
 from vixio.cluster.nats.bucket import WrongRevision
 from vixio.cluster.nats.claims import Claim, Claims, Earlier
+from vixio.cluster.nats.handing_over import Yielded
 from vixio.cluster.nats.lease import NatsLease
-from vixio.cluster.nats.leases import Answer, NatsLeases
+from vixio.cluster.nats.leases import NatsLeases
 from vixio.core.errors import describe
 
 TRUST_S: Final = 5.0
@@ -33,15 +34,12 @@ _OLDEST: Final = 1e12
 _log = logging.getLogger(__name__)
 
 
-class Ask(Protocol):
-    """Asks the node that has the last claim to give way."""
+Ask = Callable[[str, str, int, float], Awaitable[Yielded]]
+"""Asks a node to give way for a device: its name, the device, the token of its claim, and an age.
 
-    async def __call__(self, node: str, device_id: str, token: int, age: float) -> Answer:
-        """Return whether its connection goes on, as it is younger than ``age``; if not, it is over.
-
-        Raises BrokerError, TimeoutError.
-        """
-        ...
+Returns whether the connection there goes on, since it is younger than that age; if it does not, it
+is over. Raises BrokerError, TimeoutError.
+"""
 
 
 class Doubts:

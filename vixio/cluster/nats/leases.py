@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import suppress
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from vixio.bus.errors import BrokerError
 from vixio.cluster.nats.claims import ANY, Claim, Claims, Earlier
@@ -28,40 +28,10 @@ from vixio.core.tasks import undisturbed
 CLAIM_S: Final = 2.5
 """Longest wait for the bus when a device connects; then it is served without a claim."""
 
+if TYPE_CHECKING:
+    from vixio.cluster.nats.handing_over import HandingOver, Yielded
+
 _log = logging.getLogger(__name__)
-
-
-class Answer(Protocol):
-    """Another node's answer: whether its connection goes on; what it had not shared yet."""
-
-    @property
-    def goes_on(self) -> bool: ...
-
-    @property
-    def handover(self) -> str: ...
-
-
-class Way(Protocol):
-    """The way to the other nodes, for a node's leases."""
-
-    @property
-    def connected(self) -> bool:
-        """Whether there is a bus."""
-        ...
-
-    def holder(self, device_id: str) -> str:
-        """Return the node that says that it has a device; empty: none does."""
-        ...
-
-    async def try_to_ask(
-        self, node: str, device_id: str, token: int, age: float, claim: int
-    ) -> Answer:
-        """Have a node end the session of a claim, unless its connection is younger than ``age``.
-
-        ``claim``: the token of the claim that asks, which gives way otherwise.
-        Returns when the session is over or its node is gone. Raises nothing.
-        """
-        ...
 
 
 class NatsLeases(Leases):
@@ -75,7 +45,7 @@ class NatsLeases(Leases):
     def __init__(
         self,
         node: str,
-        way: Way,
+        way: HandingOver,
         claims: Claims,
         conversations: Conversations | None,
         counters: Counters,
@@ -305,7 +275,7 @@ class NatsLeases(Leases):
             lease.keep_handover(text)  # it is not saved, and the holder before may fail to
         return text if token > own else ""
 
-    async def _ask(self, lease: NatsLease, node: str, token: int) -> Answer:
+    async def _ask(self, lease: NatsLease, node: str, token: int) -> Yielded:
         return await self._way.try_to_ask(node, lease.device_id, token, lease.age, lease.token)
 
     def _known(self, device_id: str) -> Sequence[Earlier]:

@@ -7,7 +7,7 @@ import os
 import ssl
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from websockets.asyncio.client import ClientConnection, connect
@@ -20,23 +20,14 @@ from vixio.core.tasks import cancel_and_wait
 from vixio.providers.funasr_server.messages import Result, read
 from vixio.providers.funasr_server.settings import NAME, FunASRServerSettings
 
+if TYPE_CHECKING:
+    from vixio.providers.funasr_server.provider import FunASRServerStream
+
 SUBPROTOCOL: Final = Subprotocol("binary")
 """The Python server requires this subprotocol; the C++ server ignores it."""
 
 CLOSE_TIMEOUT: Final = 1.0
 """Seconds for the closing handshake; after them the connection is aborted."""
-
-
-class Listener(Protocol):
-    """An utterance that receives results."""
-
-    wav_name: str
-
-    def heard(self, result: Result) -> None:
-        """Take a result of this utterance."""
-
-    def lost(self, error: ProviderError) -> None:
-        """Handle the loss of the connection."""
 
 
 class Connection:
@@ -49,7 +40,7 @@ class Connection:
         self.failure: ProviderError | None = None
         self._socket = socket
         self._late = late
-        self._listener: Listener | None = None
+        self._listener: FunASRServerStream | None = None
         self._reader = asyncio.create_task(self._read(), name="funasr-server reader")
 
     @classmethod
@@ -86,7 +77,7 @@ class Connection:
             raise _no_way(error, server, proxy) from None
         return cls(socket, hotwords, late)
 
-    def attach(self, listener: Listener) -> None:
+    def attach(self, listener: FunASRServerStream) -> None:
         """Deliver results to ``listener`` from now on."""
         self._listener = listener
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar
 
 from websockets.frames import DATA_OPCODES, Frame, Opcode
 from websockets.http11 import Request, Response
@@ -25,6 +25,9 @@ from vixio.transports.xiaozhi.protocol import MAX_MESSAGE_BYTES
 from vixio.transports.xiaozhi.websocket.link import WebSocketLink
 from vixio.transports.xiaozhi.websocket.quota import InputQuota, Verdict
 
+if TYPE_CHECKING:
+    from vixio.transports.xiaozhi.websocket.carrier import WebSocketCarrier
+
 MAX_HEAD_BYTES = 16 * 1024
 """Of a request, usually 500 bytes. The library itself takes a megabyte."""
 
@@ -34,37 +37,6 @@ MAX_DROPPED_BYTES = 1024 * 1024
 HEAD_TOO_LARGE = Refusal(
     HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "head", "The headers are too large.\n"
 )
-
-
-class ChannelOwner(Protocol):
-    """What accepts the channels of one port. All methods return at once."""
-
-    def connected(self, channel: WebSocketChannel) -> None:
-        """TCP is connected: set ``tracked`` and ``quota``."""
-
-    def requested(self, channel: WebSocketChannel, request: Request) -> Response:
-        """Return the answer to the request."""
-
-    def opened(self, channel: WebSocketChannel) -> None:
-        """The device is admitted and the WebSocket is open."""
-
-    def agreed(self, channel: WebSocketChannel) -> None:
-        """The hello has arrived."""
-
-    def dropped(self, channel: WebSocketChannel, what: str) -> None:
-        """Something was too much, and was dropped."""
-
-    def handshake_failed(self, channel: WebSocketChannel) -> None:
-        """What arrived is no valid request."""
-
-    def cut_off(self, channel: WebSocketChannel, why: str) -> None:
-        """The device sent too much: the channel takes no more and has to be closed."""
-
-    def ended(self, channel: WebSocketChannel) -> None:
-        """The conversation is over; TCP may still be closing. Called once."""
-
-    def disconnected(self, channel: WebSocketChannel) -> None:
-        """TCP is gone. Called once, last."""
 
 
 class WebSocketChannel(WebSocketLink, Channel):
@@ -77,7 +49,7 @@ class WebSocketChannel(WebSocketLink, Channel):
 
     def __init__(
         self,
-        owner: ChannelOwner,
+        owner: WebSocketCarrier,
         read_buffer: bytearray,
         open_timeout: float,
         close_timeout: float,
