@@ -21,8 +21,8 @@ from vixio.composition.api import make_api
 from vixio.composition.choices import Providers
 from vixio.composition.cluster import make_context
 from vixio.composition.conversations import Conversations
+from vixio.composition.device_services import DeviceServices
 from vixio.composition.engine import EngineBuilder
-from vixio.composition.household import Household
 from vixio.composition.info import about
 from vixio.composition.operations import Operations
 from vixio.composition.ports import admission_settings, xiaozhi_settings
@@ -97,7 +97,7 @@ class Server:
         self._lines = ServerLog()
         self.providers = ServerProviders(settings, providers or Providers(), self.counters)
         cluster = self._context.cluster
-        self._household = Household(
+        self._device_services = DeviceServices(
             settings,
             self.providers.defaults,
             cluster,
@@ -105,10 +105,10 @@ class Server:
             self._http_port,
             self._context.secret,
         )
-        self.registry = self._household.registry
-        self.profiles = self._household.profiles
-        self.reminders = self._household.reminders
-        self.feed = self._household.feed
+        self.registry = self._device_services.registry
+        self.profiles = self._device_services.profiles
+        self.reminders = self._device_services.reminders
+        self.feed = self._device_services.feed
         self.create_engine = EngineBuilder(
             settings, self.providers.pool, self.profiles, endpointing
         )
@@ -179,10 +179,10 @@ class Server:
         self.readiness.add("cluster", cluster.problem)
         self.readiness.add("memory", self._shared.memory_opening)
         apis = make_api(
-            self, self._household, self._conversations, self._operations, self._context.secret
+            self, self._device_services, self._conversations, self._operations, self._context.secret
         )
         self._mounts = [*([self.a2a] if self.a2a else []), *apis]
-        self._updates = self._household.attach(self.host, self._prepare)
+        self._updates = self._device_services.attach(self.host, self._prepare)
         self.http: HttpServer | None = None
         cluster.presence.publish(self.health)
 
@@ -239,7 +239,7 @@ class Server:
         """Begin to load, and open the ports. Raises ConfigError when a port is taken."""
         await self._context.cluster.start()
         self.providers.begin()
-        self._household.begin(self.host)
+        self._device_services.begin(self.host)
         try:
             await self.host.start()
             self.http = make_http(
@@ -247,10 +247,10 @@ class Server:
                 self.transport.port,
                 self.cluster_health if self._context.cluster.shared else self.health,
                 self.admission,
-                self._household.firmware.offers,
+                self._device_services.firmware.offers,
                 [
                     *self._operations.routes(),
-                    *self._household.firmware.routes(),
+                    *self._device_services.firmware.routes(),
                     *(self.vision.routes(self._is_live) if self.vision else ()),
                     *(route for mount in self._mounts for route in mount.routes()),
                 ],
@@ -287,14 +287,14 @@ class Server:
             await self._operations.close()
             for mount in self._mounts:
                 await mount.close()
-            await self._household.settle()
+            await self._device_services.settle()
             await self._conversations.close()
             await self.host.stop()
             await self._operations.ended()
             if self.http is not None:
                 await self.http.stop()
             await self._shared.close()
-            await self._household.close()
+            await self._device_services.close()
             await self._context.cluster.close()
             await self.providers.close()
 

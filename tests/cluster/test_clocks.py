@@ -24,9 +24,9 @@ from tests.support.registry_databases import new_postgres, postgres_url
 from vixio.core.wall_clock import now_ms
 from vixio.database.create import make_database
 from vixio.database.database import Database
-from vixio.devices.desk import Desk
-from vixio.reminders.desk import ReminderDesk
+from vixio.devices.repository import DeviceRepository
 from vixio.reminders.records import Delivery, Kind, Order, State
+from vixio.reminders.repository import ReminderRepository
 
 __all__ = ["postgres_url"]
 
@@ -95,7 +95,7 @@ async def admit(three: Fleet, *device_ids: str) -> None:
 
     async def add(database: Database) -> None:
         for each in device_ids:
-            await Desk(database).add(each, "test")
+            await DeviceRepository(database).add(each, "test")
 
     await at_database(three.url, add)
 
@@ -104,7 +104,7 @@ async def revoke(three: Fleet, device_id: str) -> None:
     """Revoke all tokens of a device."""
 
     async def work(database: Database) -> None:
-        await Desk(database).revoke_tokens(device_id, "test")
+        await DeviceRepository(database).revoke_tokens(device_id, "test")
 
     await at_database(three.url, work)
 
@@ -210,7 +210,7 @@ async def test_reminders_are_said_in_time_and_once(three: Fleet, clocks: Clocks)
     await admit(three, *names)
 
     async def order(database: Database) -> list[Delivery]:
-        desk = ReminderDesk(database)
+        repository = ReminderRepository(database)
         later = [
             Order(
                 kind=Kind.REMINDER,
@@ -225,7 +225,7 @@ async def test_reminders_are_said_in_time_and_once(three: Fleet, clocks: Clocks)
             Order(kind=Kind.REMINDER, device_id=name, due_at=now_ms() + 4_000, text="tea")
             for name in names
         ]
-        return [await desk.add(each) for each in (*later, *soon)]
+        return [await repository.add(each) for each in (*later, *soon)]
 
     async with AsyncExitStack() as stack:
         for node, name in zip(three.nodes, names, strict=True):
@@ -236,7 +236,7 @@ async def test_reminders_are_said_in_time_and_once(three: Fleet, clocks: Clocks)
         clocks.set(1, AHEAD)
 
         async def ended(database: Database) -> list[Delivery]:
-            return [await ReminderDesk(database).delivery(each.id) for each in soon]
+            return [await ReminderRepository(database).delivery(each.id) for each in soon]
 
         found: list[Delivery] = []
         async with asyncio.timeout(SOON):
@@ -250,7 +250,7 @@ async def test_reminders_are_said_in_time_and_once(three: Fleet, clocks: Clocks)
         assert each.attempts == 0
 
     async def waiting(database: Database) -> list[Delivery]:
-        return [await ReminderDesk(database).delivery(each.id) for each in later]
+        return [await ReminderRepository(database).delivery(each.id) for each in later]
 
     assert {each.state for each in await at_database(three.url, waiting)} == {State.PENDING}
 

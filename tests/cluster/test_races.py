@@ -107,7 +107,7 @@ async def test_two_that_meet_do_not_both_give_way(
     async with asyncio.timeout(BOUND), nodes(bus.url, 3) as (one, two, three):
         holder = Holder()
         third = Step(three.leases._claims, "claim", monkeypatch)
-        question = Step(three.leases._way, "try_to_ask", monkeypatch)
+        question = Step(three.leases._rpc, "try_to_ask", monkeypatch)
         other = acquiring(three)
         await third.there.wait()
         looks = Looks(one, monkeypatch)
@@ -117,7 +117,7 @@ async def test_two_that_meet_do_not_both_give_way(
         await until(lambda: looks.wanted, what="the wish to claim again")
         looks.go_on()
         # It is decided when the look is over, or the question; the answers need not agree in time.
-        await until(lambda: not one._doubts._wanted, what="the look")
+        await until(lambda: not one._revalidator._wanted, what="the look")
         await asyncio.sleep(2 * BETWEEN_S)
         question.go_on()
         (result,) = await asyncio.gather(other, return_exceptions=True)

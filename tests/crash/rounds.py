@@ -14,15 +14,15 @@ from pathlib import Path
 
 from tests.crash.talker import ERASED_EVERY, TURNS, turn
 from tests.support import warm
-from vixio.conversations.desk import ConversationDesk, Turns
 from vixio.conversations.records import TurnRecord
+from vixio.conversations.repository import ConversationRepository, Turns
 from vixio.core.wall_clock import now_ms
 from vixio.database.database import Database
 from vixio.database.migrate import migrations, version_of
-from vixio.devices.desk import Desk
+from vixio.devices.repository import DeviceRepository
 from vixio.reminders import ledger
-from vixio.reminders.desk import ReminderDesk
 from vixio.reminders.records import State
+from vixio.reminders.repository import ReminderRepository
 
 LONGEST_S = 0.25
 """After the first sign of life: time for some dozens of changes, or for half of a migration."""
@@ -131,8 +131,8 @@ async def check(database: Database, told: Told, *, later: bool = False) -> None:
     ``later``: more may have happened since the last acknowledgement that was read.
     """
     assert await version_of(database) == migrations()[-1].version
-    desk = Desk(database)
-    devices = {device.id: device for device in await desk.devices()}
+    repository = DeviceRepository(database)
+    devices = {device.id: device for device in await repository.devices()}
     codes = [device.code for device in devices.values() if device.code is not None]
     assert len(codes) == len(set(codes)), "one code, two devices"
     for device in devices.values():
@@ -150,13 +150,13 @@ async def check(database: Database, told: Told, *, later: bool = False) -> None:
         assert is_now in following[state] or (later and state != "forgotten"), device_id
         order = ("unclaimed", "claimed", "blocked", "gone")
         assert order.index(is_now) >= order.index(following[state][0]), device_id
-    tokens = {token.id: token for token in await desk.tokens()}
+    tokens = {token.id: token for token in await repository.tokens()}
     for token_id, device_id in told.issued.items():
         if device_id in devices:
             assert token_id in tokens, f"{device_id}: a token is lost"
             if token_id in told.revoked:
                 assert tokens[token_id].revoked_at is not None, f"{device_id}: revoked for nothing"
-    changes = [change.id for change in await desk.audit(1_000_000)]
+    changes = [change.id for change in await repository.audit(1_000_000)]
     assert changes == list(range(1, len(changes) + 1)), "the audit trail has a gap"
 
 
@@ -165,7 +165,7 @@ async def check_deliveries(database: Database, told: Told) -> tuple[int, int]:
 
     Return how many were said then, and how many may have been heard before. Raises AssertionError.
     """
-    desk = ReminderDesk(database)
+    repository = ReminderRepository(database)
     later = now_ms() + ledger.CLAIM_MS  # what was claimed is free then
     left: list[str] = []
     for device_id in (await ledger.look(database, later)).due:
@@ -175,7 +175,7 @@ async def check_deliveries(database: Database, told: Told) -> tuple[int, int]:
             await ledger.end(database, device_id, "next", dict.fromkeys(ids, "tea"), later)
             left += ids
     await ledger.look(database, later + ledger.SPEAKING_MS)
-    found = {each.id: each for each in await desk.deliveries(over=True, limit=1_000_000)}
+    found = {each.id: each for each in await repository.deliveries(over=True, limit=1_000_000)}
     unknown = {each.id for each in found.values() if each.state is State.UNKNOWN}
 
     heard = [*told.heard, *left]
@@ -200,10 +200,10 @@ async def check_turns(database: Database, told: Told) -> int:
 
     Raises AssertionError.
     """
-    desk = ConversationDesk(database)
+    repository = ConversationRepository(database)
     found: dict[str, list[TurnRecord]] = {}
     for device_id in set(told.recorded.values()):
-        for each in await desk.turns(Turns.of_device(device_id)):
+        for each in await repository.turns(Turns.of_device(device_id)):
             found.setdefault(each.session_id, []).append(each)
     for session_id, turns in found.items():
         assert [each.turn for each in turns] == list(range(1, TURNS + 1)), "written by half"

@@ -14,8 +14,8 @@ from contextlib import suppress
 from tests.crash.steps import opened, say
 from vixio.core.wall_clock import now_ms
 from vixio.reminders import ledger
-from vixio.reminders.desk import ReminderDesk
 from vixio.reminders.records import Kind, Order, ReminderError
+from vixio.reminders.repository import ReminderRepository
 
 DEVICES = 3
 
@@ -23,17 +23,17 @@ DEVICES = 3
 async def work(folder: str, url: str, prefix: str) -> None:
     """Add deliveries for a few devices, and say what is due, without an end."""
     database = await opened(folder, url)
-    desk = ReminderDesk(database)
+    repository = ReminderRepository(database)
     number = 0
     while True:
         number += 1
         device_id = f"device-{number % DEVICES}"  # the other process says some of them
         order = Order(kind=Kind.REMINDER, device_id=device_id, due_at=now_ms(), text="tea")
-        say("added", (await desk.add(order)).id)
+        say("added", (await repository.add(order)).id)
         if number % 5 == 0:
-            gone = await desk.add(order)
+            gone = await repository.add(order)
             with suppress(ReminderError):  # the other process has said it
-                await desk.cancel(gone.id, "me")
+                await repository.cancel(gone.id, "me")
                 say("cancelled", gone.id)
         owner = f"{prefix}-{number}"
         claimed = await ledger.claim(database, device_id, owner, now_ms())

@@ -9,8 +9,8 @@ import asyncio
 import sys
 
 from tests.crash.steps import opened, say
-from vixio.conversations.desk import ConversationDesk
 from vixio.conversations.records import TurnRecord
+from vixio.conversations.repository import ConversationRepository
 from vixio.core.wall_clock import now_ms
 
 TURNS = 4
@@ -39,15 +39,15 @@ def turn(device_id: str, session_id: str, number: int) -> TurnRecord:
 
 async def work(folder: str, url: str, prefix: str) -> None:
     """Write conversations of one device, and erase some, without an end."""
-    desk = ConversationDesk(await opened(folder, url))
+    repository = ConversationRepository(await opened(folder, url))
     number = 0
     while True:
         number += 1
         session_id = f"{prefix}-{number}"
-        await desk.write([turn(prefix, session_id, each) for each in range(1, TURNS + 1)])
+        await repository.write([turn(prefix, session_id, each) for each in range(1, TURNS + 1)])
         say("recorded", prefix, session_id)
         if number % ERASED_EVERY == 0:
-            await desk.erase(prefix, session_id)
+            await repository.erase(prefix, session_id)
             say("erased", prefix, session_id)
 
 

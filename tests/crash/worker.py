@@ -10,11 +10,11 @@ import asyncio
 import sys
 
 from tests.crash.steps import opened, say
-from vixio.devices.desk import Desk
+from vixio.devices.contacts import DeviceContacts
 from vixio.devices.records import AccessMode
+from vixio.devices.repository import DeviceRepository
 from vixio.devices.tokens import DeviceTokens
-from vixio.devices.visits import Visits
-from vixio.transports.admission.access import Visit
+from vixio.transports.admission.access import OtaRequest
 
 ACTIVATION = AccessMode.ACTIVATION
 
@@ -22,33 +22,33 @@ ACTIVATION = AccessMode.ACTIVATION
 async def work(folder: str, url: str, prefix: str) -> None:
     """Lead devices through their lives, one after another, without an end."""
     database = await opened(folder, url)
-    visits, desk = Visits(database), Desk(database)
+    visits, repository = DeviceContacts(database), DeviceRepository(database)
     tokens = DeviceTokens("a secret of enough bytes", 86_400)
     number = 0
     while True:
         number += 1
         device_id = f"{prefix}-{number}"
-        visit = Visit(device_id=device_id, client_id="c", firmware="1.0")
-        code = (await visits.visit(visit, ACTIVATION, None))[0].code
+        visit = OtaRequest(device_id=device_id, client_id="c", firmware="1.0")
+        code = (await visits.decide(visit, ACTIVATION, None))[0].code
         assert code is not None
         say("waits", device_id, code)
-        await desk.claim(code, "me", f"Device {number}")
+        await repository.claim(code, "me", f"Device {number}")
         say("claimed", device_id)
         used = []
         for _ in range(2):
-            _, token = await visits.visit(visit, ACTIVATION, tokens)
+            _, token = await visits.decide(visit, ACTIVATION, tokens)
             assert token is not None
             say("issued", device_id, token.id)
             await visits.tokens_used([token.id])
             say("used", device_id, token.id)
             used.append(token.id)
-        await desk.revoke_token(used[-1], "me")
+        await repository.revoke_token(used[-1], "me")
         say("revoked", device_id, used[-1])
         if number % 3 == 0:
-            await desk.block(device_id, "lost", "me")
+            await repository.block(device_id, "lost", "me")
             say("blocked", device_id)
         if number % 5 == 0:
-            await desk.forget(device_id, "me")
+            await repository.forget(device_id, "me")
             say("forgotten", device_id)
 
 

@@ -10,7 +10,7 @@ from firmware_test_client import SimulatedDevice
 from tests.e2e.api_client import Client, api_server
 from tests.e2e.event_stream import streaming
 from vixio.api.scopes import Scope
-from vixio.devices.desk import Desk
+from vixio.devices.repository import DeviceRepository
 
 ABSENT = "02:00:00:00:00:77"
 MANY = 250
@@ -142,12 +142,12 @@ async def test_a_long_list_is_one_answer(tmp_path: Path) -> None:
     async with api_server(tmp_path, api={"requests_per_minute": 0}) as api:
         call = await api.client(Scope.DEVICES_READ)
 
-        async def add(desk: Desk) -> None:
+        async def add(repository: DeviceRepository) -> None:
             for number in range(MANY):
                 device_id = f"02:00:00:00:01:{number:02x}"
-                await desk.add(device_id, "test", name=f"Room {device_id}")
+                await repository.add(device_id, "test", name=f"Room {device_id}")
 
-        await api.server.app.registry.at_desk(add)
+        await api.server.app.registry.with_repository(add)
         answer = await call("GET", "/devices", params={"limit": "1000"})
         assert answer.body["total"] == len(answer.body["devices"]) == MANY
         assert len({each["id"] for each in answer.body["devices"]}) == MANY

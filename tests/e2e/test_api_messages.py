@@ -46,7 +46,9 @@ async def test_who_may_restart_which(tmp_path: Path) -> None:
         user = await api.client(Scope.USER_TOOLS)
         assert (await user("POST", f"{one}/custom", {"payload": {}})).status == 403
         assert (await user("POST", f"/devices/{ABSENT}/reboot")).status == 404
-        await api.server.app.registry.at_desk(lambda desk: desk.add(ABSENT, "test"))
+        await api.server.app.registry.with_repository(
+            lambda repository: repository.add(ABSENT, "test")
+        )
         refused = await user("POST", f"/devices/{ABSENT}/reboot")
         assert (refused.status, "not connected" in refused.body["detail"]) == (409, True)
         admin = await api.client(Scope.ADMIN)

@@ -39,14 +39,18 @@ def device(server: RunningServer, device_id: str) -> SimulatedDevice:
 
 async def deliveries(server: RunningServer) -> list[Delivery]:
     """Return all of them."""
-    return await server.app.reminders.service.at_desk(lambda desk: desk.deliveries(over=True))
+    return await server.app.reminders.service.with_repository(
+        lambda repository: repository.deliveries(over=True)
+    )
 
 
 async def order(server: RunningServer, device_id: str, *, ago_s: float = 0, **more: Any) -> None:  # noqa: ANN401
     """Have something said to a device that was due some time ago."""
     service = server.app.reminders.service
     values = {"kind": Kind.REMINDER, "due_at": service.clock() - round(ago_s * 1000), **more}
-    await service.at_desk(lambda desk: desk.add(Order(device_id=device_id, **values)))
+    await service.with_repository(
+        lambda repository: repository.add(Order(device_id=device_id, **values))
+    )
 
 
 async def heard(device: SimulatedDevice, words: str) -> Reply:

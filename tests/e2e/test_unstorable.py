@@ -27,8 +27,8 @@ from tests.support.registry_databases import empty, fill, new_postgres, skip_pos
 from tests.support.waiting import until
 from vixio.api.keys import Keys
 from vixio.api.scopes import Scope
-from vixio.conversations.desk import ConversationDesk, Turns
 from vixio.conversations.records import TurnRecord
+from vixio.conversations.repository import ConversationRepository, Turns
 from vixio.database.link import Operation
 from vixio.testing import ScriptedTTS
 
@@ -79,7 +79,7 @@ class House:
     async def turns(self) -> list[TurnRecord]:
         return list(
             await self.registry.use(
-                lambda database: ConversationDesk(database).turns(Turns.of_device(KITCHEN))
+                lambda database: ConversationRepository(database).turns(Turns.of_device(KITCHEN))
             )
         )
 
@@ -256,10 +256,10 @@ async def test_a_proof_without_any_credentials(data: dict[str, Any], words: str)
     keyed = "02:00:00:00:00:0b"
     found = TEXTS[words]
     async with running(data, server={"access": "activation"}) as house:
-        await house.registry.at_desk(
-            lambda desk: desk.add(keyed, "test", serial="S" * 32, key="ab" * 32)
+        await house.registry.with_repository(
+            lambda repository: repository.add(keyed, "test", serial="S" * 32, key="ab" * 32)
         )
-        await house.registry.at_desk(lambda desk: desk.add(KITCHEN, "test"))
+        await house.registry.with_repository(lambda repository: repository.add(KITCHEN, "test"))
         await house.post("/xiaozhi/ota/", {}, Device_Id=keyed, Client_Id="c")
         proof = {"hmac": found, "challenge": found, "serial_number": found, "algorithm": found}
         for body in (proof, {"Payload": proof}):

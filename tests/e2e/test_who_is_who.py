@@ -15,8 +15,8 @@ from firmware_test_client import SimulatedDevice
 from tests.e2e.api_client import ApiServer, api_server
 from tests.e2e.event_stream import streaming
 from vixio.api.scopes import Scope
+from vixio.devices.contacts import Contact
 from vixio.devices.records import DeviceRecord
-from vixio.devices.visits import Seen
 
 OWN, STRANGER = "02:00:00:00:00:0a", "kitchen"
 
@@ -61,7 +61,7 @@ WALK: list[tuple[str, str, Any]] = [
 
 
 async def records(api: ApiServer) -> dict[str, DeviceRecord]:
-    found = await api.server.app.registry.at_desk(lambda desk: desk.devices())
+    found = await api.server.app.registry.with_repository(lambda repository: repository.devices())
     return {each.id: each for each in found}
 
 
@@ -90,11 +90,13 @@ async def test_every_place_means_the_device_that_is_called_so(tmp_path: Path) ->
         bearer: dict[str, Any] = {"headers": {"Authorization": f"Bearer {call.token}"}}
         async with SimulatedDevice(stranger) as other, SimulatedDevice(own):
             # It is on record, as one that came before anything was called so.
-            registry._notes.seen(STRANGER, Seen(1, "192.0.2.1", may_be_new=True))
+            registry._contacts.seen(STRANGER, Contact(1, "192.0.2.1", may_be_new=True))
             async with asyncio.timeout(30):
                 while STRANGER not in await records(api):  # noqa: ASYNC110 - of another thread
                     await asyncio.sleep(0.05)
-            await registry.at_desk(lambda desk: desk.rename(OWN, "Kitchen", "me"))
+            await registry.with_repository(
+                lambda repository: repository.rename(OWN, "Kitchen", "me")
+            )
             await remembered.facts.add(STRANGER, "is a stranger")
             before = (await records(api))[STRANGER]
             async with streaming(api.http, api.server.http_url, call.token, device="Kitchen") as on:
@@ -122,7 +124,7 @@ async def test_every_place_means_the_device_that_is_called_so(tmp_path: Path) ->
 async def test_ota_refuses_an_id_that_is_somebodys_name(tmp_path: Path) -> None:
     async with api_server(tmp_path) as api:
         registry = api.server.app.registry
-        await registry.at_desk(lambda desk: desk.add(OWN, "me", name="Kitchen"))
+        await registry.with_repository(lambda repository: repository.add(OWN, "me", name="Kitchen"))
         for spelling in ("kitchen", "Kitchen"):
             headers = {"Device-Id": spelling, "Client-Id": "c"}
             async with api.http.post(api.server.ota_url, headers=headers, json={}) as answer:

@@ -23,9 +23,9 @@ from vixio.database.database import Database
 from vixio.database.link import Link, Operation
 from vixio.database.sqlite import SQLiteDatabase
 from vixio.reminders.deliverer import CONTACT_S, LONGEST_S, Deliverer
-from vixio.reminders.desk import ReminderDesk
 from vixio.reminders.ledger import RETRY_MS
 from vixio.reminders.records import Delivery, Kind, Order, State
+from vixio.reminders.repository import ReminderRepository
 from vixio.testing import ScriptedAgent, ScriptedASR, ScriptedTTS
 
 T = TypeVar("T")
@@ -68,23 +68,25 @@ class House:
         """Return the wall clock."""
         return WALL + round(now() * 1000) + self.set_by_ms
 
-    async def at_desk(self, work: Callable[[ReminderDesk], Awaitable[T]]) -> T:
+    async def with_repository(self, work: Callable[[ReminderRepository], Awaitable[T]]) -> T:
         """Do something with the deliveries."""
         return await self.link.call(
-            Operation(lambda database: work(ReminderDesk(database, clock=self.wall)))
+            Operation(lambda database: work(ReminderRepository(database, clock=self.wall)))
         )
 
     async def order(self, text: str, in_s: float = 0, **more: object) -> Delivery:
         """Have something said in so many seconds."""
         due = self.wall() + round(in_s * 1000)
         order = Order(kind=Kind.REMINDER, device_id=DEVICE, due_at=due, text=text, **more)  # type: ignore[arg-type]
-        added = await self.at_desk(lambda desk: desk.add(order))
+        added = await self.with_repository(lambda repository: repository.add(order))
         self.deliverer.wake()
         return added
 
     async def state(self, delivery: Delivery) -> State:
         """Return what became of it."""
-        return (await self.at_desk(lambda desk: desk.delivery(delivery.id))).state
+        return (
+            await self.with_repository(lambda repository: repository.delivery(delivery.id))
+        ).state
 
     async def said(self, words: str) -> float:
         """Wait until something with ``words`` is shown; return when."""

@@ -12,11 +12,11 @@ from tests.support.registry_databases import Make
 from vixio.core.metrics import Counters
 from vixio.database.database import Database
 from vixio.database.link import Link
-from vixio.devices.desk import Desk
 from vixio.devices.records import AccessMode
 from vixio.devices.registry import DeviceRegistry
+from vixio.devices.repository import DeviceRepository
 from vixio.devices.tokens import DeviceTokens
-from vixio.transports.admission.access import Visit
+from vixio.transports.admission.access import OtaRequest
 from vixio.transports.admission.identity import Identity
 
 KITCHEN = "02:00:00:00:00:01"
@@ -25,9 +25,11 @@ KITCHEN = "02:00:00:00:00:01"
 class Here:
     """A running registry, and a connection of somebody else to its database."""
 
-    def __init__(self, registry: DeviceRegistry, desk: Desk, counters: Counters) -> None:
+    def __init__(
+        self, registry: DeviceRegistry, repository: DeviceRepository, counters: Counters
+    ) -> None:
         self.registry = registry
-        self.desk = desk
+        self.repository = repository
         self.counters = counters
         self.sent_away: list[tuple[str, str]] = []
         registry.on_unwelcome = lambda device_id, rejection: self.sent_away.append(
@@ -36,9 +38,9 @@ class Here:
 
     async def visit(self, device_id: str = KITCHEN, client_id: str = "c") -> str:
         """Have a device ask OTA; return its token, empty if it is not let in."""
-        invitation = await self.registry.visit(Visit(device_id=device_id, client_id=client_id))
-        assert invitation.admitted or bool(invitation.token) == bool(invitation.code)
-        return invitation.token if invitation.admitted else ""
+        decision = await self.registry.decide(OtaRequest(device_id=device_id, client_id=client_id))
+        assert decision.admitted or bool(decision.token) == bool(decision.code)
+        return decision.token if decision.admitted else ""
 
     def refused(self, token: str, device_id: str = KITCHEN, client_id: str = "c") -> str:
         """Return why a device with this token may not connect; empty: it may."""
@@ -66,7 +68,7 @@ async def running(
         patch.setattr("vixio.devices.registry.POLL_S", 0.02)
         registry.start()
         try:
-            yield Here(registry, Desk(database), counters)
+            yield Here(registry, DeviceRepository(database), counters)
         finally:
             await registry.stop()
             await database.close()
@@ -75,5 +77,5 @@ async def running(
 async def claimed(here: Here, device_id: str = KITCHEN) -> str:
     """Have a device let in; return its token."""
     assert await here.visit(device_id) == ""
-    await here.registry.at_desk(lambda desk: desk.add(device_id, "me"))
+    await here.registry.with_repository(lambda repository: repository.add(device_id, "me"))
     return await here.visit(device_id)

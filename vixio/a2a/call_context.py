@@ -1,4 +1,4 @@
-"""What a request carries through the A2A library: whose it is, and its message as it was read."""
+"""The context of a request in the A2A library: its caller, and its message as it was read."""
 
 from __future__ import annotations
 

@@ -12,9 +12,9 @@ from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from vixio.api.access import Principal
+from vixio.api.event_visibility import seen, sees
 from vixio.api.keys import Keys
 from vixio.api.service import ApiService
-from vixio.api.sight import seen, sees
 from vixio.core.wall_clock import now_ms
 from vixio.core.well_formed import well_formed
 from vixio.devices.records import NotKnown
@@ -106,12 +106,12 @@ def _seen_piece(entry: Entry, who: Principal) -> bytes | None:
 
     It is made once for all that may see the same of it: ten consoles cost hardly more than one.
     """
-    sight = sees(entry, who)
-    if sight is None:
+    visible = sees(entry, who)
+    if visible is None:
         return None
-    piece = entry.written.get(sight)
+    piece = entry.written.get(visible)
     if piece is None:
-        piece = entry.written[sight] = _piece(seen(entry, sight))
+        piece = entry.written[visible] = _piece(seen(entry, visible))
     return piece
 
 

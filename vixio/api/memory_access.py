@@ -99,7 +99,7 @@ async def device_owner(service: ApiService, device: str) -> Owner:
 
 async def person_owner_of(service: ApiService, person: str) -> Owner:
     """Return the memory of a person. Raises RegistryError."""
-    found = await service.read(lambda desk: desk.people.find(person))
+    found = await service.read(lambda repository: repository.people.find(person))
     return Owner(found.id, found.name, person=True)
 
 

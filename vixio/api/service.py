@@ -14,9 +14,9 @@ from vixio.api.ports import Ports
 from vixio.api.problems import Problem
 from vixio.core.commands import Command, CommandStatus, Custom
 from vixio.database.database import Database
-from vixio.devices.desk import Desk
 from vixio.devices.firmware.manager import FirmwareManager
 from vixio.devices.records import DeviceRecord
+from vixio.devices.repository import DeviceRepository
 from vixio.settings.api import ApiSection
 from vixio.transports.admission.limits import KeyedBuckets
 
@@ -51,25 +51,25 @@ class ApiService:
             limits.on_charge(name, partial(_charge, buckets))
 
     async def use(self, work: Callable[[Database], Awaitable[T]]) -> T:
-        """Do ``work`` on the database. Raises RegistryError, RegistryUnavailable."""
+        """Run ``work`` on the database. Raises RegistryError, RegistryUnavailable."""
         return await self.ports.registry.use(work)
 
     async def change(self, work: Callable[[Database], Awaitable[T]]) -> T:
-        """Have a change made on the database, and shown at once to those who watch. Raises as
+        """Run a write on the database, then refresh the cache and the subscribers. Raises as
         :meth:`use`."""
         return await self.ports.registry.change(work)
 
-    async def at_desk(self, work: Callable[[Desk], Awaitable[T]]) -> T:
-        """Have a change made, and take it into account at once. Raises as :meth:`use`."""
-        return await self.ports.registry.at_desk(work)
+    async def with_repository(self, work: Callable[[DeviceRepository], Awaitable[T]]) -> T:
+        """Change devices, then refresh the cache and the subscribers. Raises as :meth:`use`."""
+        return await self.ports.registry.with_repository(work)
 
-    async def read(self, work: Callable[[Desk], Awaitable[T]]) -> T:
-        """Read something, which changes nothing. Raises as :meth:`use`."""
-        return await self.use(lambda database: work(Desk(database)))
+    async def read(self, work: Callable[[DeviceRepository], Awaitable[T]]) -> T:
+        """Read devices. Raises as :meth:`use`."""
+        return await self.use(lambda database: work(DeviceRepository(database)))
 
     async def device(self, device: str) -> DeviceRecord:
         """Return a device by its id or its name. Raises NotKnown, RegistryUnavailable."""
-        return await self.read(lambda desk: desk.device(device))
+        return await self.read(lambda repository: repository.device(device))
 
     async def with_firmware(self, work: Callable[[FirmwareManager], Awaitable[T]]) -> T:
         """Do ``work`` on the firmware. Raises as :meth:`use`."""

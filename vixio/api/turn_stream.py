@@ -11,8 +11,8 @@ from typing import Final, Self
 from starlette.responses import StreamingResponse
 
 from vixio.api.service import ApiService
-from vixio.conversations.desk import ConversationDesk, Turns
 from vixio.conversations.records import TurnRecord
+from vixio.conversations.repository import ConversationRepository, Turns
 from vixio.devices.records import RegistryError
 from vixio.transports.admission.access import RegistryUnavailable
 
@@ -62,7 +62,7 @@ async def _write(
 async def _read(
     service: ApiService, turns: Turns, after: TurnRecord | None
 ) -> Sequence[TurnRecord]:
-    return await service.use(lambda database: ConversationDesk(database).part(turns, after))
+    return await service.use(lambda database: ConversationRepository(database).part(turns, after))
 
 
 def _json(record: TurnRecord) -> str:

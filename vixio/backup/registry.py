@@ -74,7 +74,7 @@ async def _fill(transaction: Transaction, table: str, rows: Iterable[Mapping[str
     number = 0
     for row in rows:
         if not all(_COLUMN.fullmatch(column) for column in row):
-            raise BackupError(f"the backup has a column in {table} that is none")
+            raise BackupError(f"unknown column in the backup's table {table}")
         columns = ", ".join(row)
         values = ", ".join(f":{column}" for column in row)
         await transaction.execute(

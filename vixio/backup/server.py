@@ -113,5 +113,5 @@ def _inside(folder: Path, name: str) -> Path:
     """Return the place of a file below ``folder``. Raises BackupError for any other place."""
     parts = Path(name).parts
     if not parts or parts[0] not in KEPT or ".." in parts or Path(name).is_absolute():
-        raise BackupError(f"the backup has a file in a place that is none: {name!r}")
+        raise BackupError(f"the backup has a file in an unknown place: {name!r}")
     return folder / name

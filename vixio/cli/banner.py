@@ -56,7 +56,7 @@ def runnable(program: str) -> str:
 
 
 def _claiming(access: str) -> list[str]:
-    """Return the lines for who waits for a device to be let in."""
+    """Return lines that say how to claim a device."""
     if access == "open":
         return []
     what = "the code that it shows" if access == "activation" else "its MAC address"

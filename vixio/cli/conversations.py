@@ -13,12 +13,12 @@ import click
 
 from vixio.cli.config import ConfigGroup, config_option
 from vixio.cli.devices import json_option
-from vixio.cli.registry import ago, at_desk, table, utc
+from vixio.cli.registry import ago, table, utc, with_repository
 from vixio.core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from vixio.conversations.desk import ConversationDesk
     from vixio.conversations.records import TurnRecord
+    from vixio.conversations.repository import ConversationRepository
 
 T = TypeVar("T")
 
@@ -51,9 +51,9 @@ def list_(config: Path | None, device: str, number: int, as_json: bool) -> None:
 @click.pass_obj
 def show(config: Path | None, session: str, as_json: bool) -> None:
     """Show the turns of a conversation, by its SESSION as the list has it."""
-    from vixio.conversations.desk import Turns
+    from vixio.conversations.repository import Turns
 
-    turns = _at(config, lambda desk: desk.turns(Turns.of_session(session)))
+    turns = _at(config, lambda repository: repository.turns(Turns.of_session(session)))
     if not turns:
         raise ConfigError(
             f"no conversation {session} is on record: `vixio conversations` lists them"
@@ -71,10 +71,10 @@ def show(config: Path | None, session: str, as_json: bool) -> None:
 @click.pass_obj
 def export(config: Path | None, device: str) -> None:
     """Write all turns of DEVICE as JSON, for example to give it to the user."""
-    from vixio.conversations.desk import Turns
+    from vixio.conversations.repository import Turns
 
     device_id = _id(config, device)
-    turns = _at(config, lambda desk: desk.turns(Turns.of_device(device_id)))
+    turns = _at(config, lambda repository: repository.turns(Turns.of_device(device_id)))
     click.echo(json.dumps([asdict(turn) for turn in turns], ensure_ascii=False, indent=2))
 
 
@@ -88,13 +88,13 @@ def erase(config: Path | None, device: str, session: str, yes: bool) -> None:
     device_id = _id(config, device)
     if not yes:
         click.confirm(f"erase what {device_id} said and heard?", abort=True)
-    number = _at(config, lambda desk: desk.erase(device_id, session))
+    number = _at(config, lambda repository: repository.erase(device_id, session))
     click.echo(f"erased {number} turn{'' if number == 1 else 's'} of {device_id}")
 
 
 def _list(config: Path | None, device: str, number: int, *, as_json: bool) -> None:
     device_id = _id(config, device) if device else ""
-    found = _at(config, lambda desk: desk.conversations(device_id, limit=number))
+    found = _at(config, lambda repository: repository.conversations(device_id, limit=number))
     if as_json:
         click.echo(json.dumps([asdict(each) for each in found], indent=2))
         return
@@ -125,17 +125,17 @@ def _lines(turn: TurnRecord) -> list[str]:
 
 
 def _id(config: Path | None, device: str) -> str:
-    return at_desk(config, lambda desk: desk.device(device)).id
+    return with_repository(config, lambda repository: repository.device(device)).id
 
 
-def _at(config: Path | None, work: Callable[[ConversationDesk], Awaitable[T]]) -> T:
+def _at(config: Path | None, work: Callable[[ConversationRepository], Awaitable[T]]) -> T:
     """Raises ConfigError, DatabaseFailed: one line."""
     from vixio.cli.speech import quiet_settings
     from vixio.composition.registry import opened_database
-    from vixio.conversations.desk import ConversationDesk
+    from vixio.conversations.repository import ConversationRepository
 
     async def opened() -> T:
         async with opened_database(quiet_settings(config)) as database:
-            return await work(ConversationDesk(database))
+            return await work(ConversationRepository(database))
 
     return asyncio.run(opened())

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from vixio.cli.config import ConfigGroup, config_option
-from vixio.cli.registry import actor, ago, at_desk, table, utc
+from vixio.cli.registry import actor, ago, table, utc, with_repository
 from vixio.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def list_(config: Path | None, as_json: bool) -> None:
 
 
 def _list(config: Path | None, *, as_json: bool) -> None:
-    found = at_desk(config, lambda desk: desk.devices())
+    found = with_repository(config, lambda repository: repository.devices())
     if as_json:
         click.echo(json.dumps([_values(device) for device in found], ensure_ascii=False, indent=2))
         return
@@ -86,7 +86,7 @@ def _list(config: Path | None, *, as_json: bool) -> None:
 @click.pass_obj
 def show(config: Path | None, device: str, as_json: bool) -> None:
     """Show what is known of DEVICE, an id or a name."""
-    found = at_desk(config, lambda desk: desk.device(device))
+    found = with_repository(config, lambda repository: repository.device(device))
     values = _values(found)
     if as_json:
         click.echo(json.dumps(values, ensure_ascii=False, indent=2))
@@ -103,7 +103,9 @@ def show(config: Path | None, device: str, as_json: bool) -> None:
 @click.pass_obj
 def claim(config: Path | None, code_or_device: str, name: str) -> None:
     """Let the device in that shows this code, or has this id."""
-    found = at_desk(config, lambda desk: desk.claim(code_or_device, actor(), name))
+    found = with_repository(
+        config, lambda repository: repository.claim(code_or_device, actor(), name)
+    )
     about = " ".join(filter(None, (found.name, found.board, found.firmware)))
     click.echo(f"claimed {found.id}{f' ({about})' if about else ''}")
 
@@ -126,8 +128,9 @@ def add(config: Path | None, device: str, name: str, serial: str, key_file: Path
             key = key_file.read_text("ascii").strip()
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigError(f"{key_file}: cannot be read as 64 hexadecimal digits") from error
-    added = at_desk(
-        config, lambda desk: desk.add(device, actor(), name=name, serial=serial, key=key)
+    added = with_repository(
+        config,
+        lambda repository: repository.add(device, actor(), name=name, serial=serial, key=key),
     )
     proof = ", which has to prove who it is" if key else ""
     click.echo(f"added {added.id}{proof}")
@@ -139,7 +142,7 @@ def add(config: Path | None, device: str, name: str, serial: str, key_file: Path
 @click.pass_obj
 def rename(config: Path | None, device: str, name: str) -> None:
     """Give DEVICE another NAME; an empty one takes it away."""
-    found = at_desk(config, lambda desk: desk.rename(device, name, actor()))
+    found = with_repository(config, lambda repository: repository.rename(device, name, actor()))
     click.echo(f"{found.id} is called {found.name!r}" if found.name else f"{found.id} has no name")
 
 
@@ -149,7 +152,7 @@ def rename(config: Path | None, device: str, name: str) -> None:
 @click.pass_obj
 def assign(config: Path | None, device: str, profile: str) -> None:
     """Give DEVICE a PROFILE; without one, it is served as the settings say."""
-    found = at_desk(config, lambda desk: desk.assign(device, profile, actor()))
+    found = with_repository(config, lambda repository: repository.assign(device, profile, actor()))
     served = f"has the profile {found.profile}" if found.profile else "has no profile"
     click.echo(f"{found.name or found.id} {served}")
 
@@ -164,7 +167,7 @@ def give(config: Path | None, device: str, person: str) -> None:
     The devices of a person share what the assistant is asked to remember, and it knows whom it
     talks with. The conversation itself stays with the device.
     """
-    found = at_desk(config, lambda desk: desk.give(device, person, actor()))
+    found = with_repository(config, lambda repository: repository.give(device, person, actor()))
     click.echo(f"{found.name or found.id} belongs to {found.person or 'nobody'}")
 
 
@@ -174,7 +177,7 @@ def give(config: Path | None, device: str, person: str) -> None:
 @click.pass_obj
 def block(config: Path | None, device: str, reason: str) -> None:
     """Refuse DEVICE; one that is connected is disconnected."""
-    found = at_desk(config, lambda desk: desk.block(device, reason, actor()))
+    found = with_repository(config, lambda repository: repository.block(device, reason, actor()))
     click.echo(f"blocked {found.id}")
 
 
@@ -183,7 +186,7 @@ def block(config: Path | None, device: str, reason: str) -> None:
 @click.pass_obj
 def unblock(config: Path | None, device: str) -> None:
     """Let DEVICE in again, as before."""
-    found = at_desk(config, lambda desk: desk.unblock(device, actor()))
+    found = with_repository(config, lambda repository: repository.unblock(device, actor()))
     click.echo(f"unblocked {found.id}, which is {found.state}")
 
 
@@ -193,10 +196,10 @@ def unblock(config: Path | None, device: str) -> None:
 @click.pass_obj
 def forget(config: Path | None, device: str, yes: bool) -> None:
     """Remove DEVICE and its tokens. What it said stays in `vixio memory`."""
-    found = at_desk(config, lambda desk: desk.device(device))
+    found = with_repository(config, lambda repository: repository.device(device))
     if not yes:
         click.confirm(f"forget {found.id}{f' ({found.name})' if found.name else ''}?", abort=True)
-    removed = at_desk(config, lambda desk: desk.forget(found.id, actor()))
+    removed = with_repository(config, lambda repository: repository.forget(found.id, actor()))
     click.echo(f"forgot {removed}; what it said: vixio memory {removed}")
 
 
@@ -206,7 +209,7 @@ def forget(config: Path | None, device: str, yes: bool) -> None:
 @click.pass_obj
 def audit(config: Path | None, number: int, as_json: bool) -> None:
     """Show who changed what, the newest last."""
-    changes = at_desk(config, lambda desk: desk.audit(number))
+    changes = with_repository(config, lambda repository: repository.audit(number))
     if as_json:
         click.echo(json.dumps([asdict(change) for change in changes], ensure_ascii=False, indent=2))
         return

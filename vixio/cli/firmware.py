@@ -281,14 +281,14 @@ def _run(config: Path | None, work: Work[T]) -> T:
     from vixio.cli.speech import quiet_settings
     from vixio.composition.firmware import firmware_folder
     from vixio.composition.registry import opened_database
-    from vixio.devices.desk import Desk
     from vixio.devices.firmware.manager import FirmwareManager
+    from vixio.devices.repository import DeviceRepository
 
     async def do() -> T:
         settings = quiet_settings(config)
         async with opened_database(settings) as database:
             manager = FirmwareManager(database, firmware_folder(settings))
-            return await work(manager, await Desk(database).devices())
+            return await work(manager, await DeviceRepository(database).devices())
 
     return asyncio.run(do())
 

@@ -12,13 +12,13 @@ import click
 
 from vixio.cli.config import ConfigGroup, config_option
 from vixio.cli.devices import json_option
-from vixio.cli.registry import actor, ago, at_desk, table, utc
+from vixio.cli.registry import actor, ago, table, utc, with_repository
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from vixio.devices.desk import Desk
     from vixio.devices.records import DeviceRecord, PersonRecord
+    from vixio.devices.repository import DeviceRepository
     from vixio.memory.store import MemoryStore
 
 T = TypeVar("T")
@@ -40,7 +40,7 @@ def people(context: click.Context, as_json: bool, config: Path | None) -> None:
 
 
 def _list(config: Path | None, *, as_json: bool) -> None:
-    found, devices = at_desk(config, _everybody)
+    found, devices = with_repository(config, _everybody)
     of = {person.id: [each for each in devices if each.person_id == person.id] for person in found}
     if as_json:
         listed = [_values(person, of[person.id]) for person in found]
@@ -75,11 +75,11 @@ def list_(config: Path | None, as_json: bool) -> None:
 def show(config: Path | None, person: str, as_json: bool) -> None:
     """Show the devices of PERSON, and what is remembered about them."""
 
-    async def look(desk: Desk) -> tuple[PersonRecord, list[DeviceRecord]]:
-        found = await desk.people.find(person)
-        return found, [each for each in await desk.devices() if each.person_id == found.id]
+    async def look(repository: DeviceRepository) -> tuple[PersonRecord, list[DeviceRecord]]:
+        found = await repository.people.find(person)
+        return found, [each for each in await repository.devices() if each.person_id == found.id]
 
-    found, devices = at_desk(config, look)
+    found, devices = with_repository(config, look)
     nothing: Sequence[str] = ()
     facts = _in_memory(config, found, lambda store, key: store.load_facts(key), nothing)
     if as_json:
@@ -100,7 +100,7 @@ def show(config: Path | None, person: str, as_json: bool) -> None:
 @click.pass_obj
 def add(config: Path | None, name: str) -> None:
     """Make somebody known, by NAME."""
-    added = at_desk(config, lambda desk: desk.people.add(name, actor()))
+    added = with_repository(config, lambda repository: repository.people.add(name, actor()))
     click.echo(f"added {added.name}; `vixio devices give DEVICE {_quoted(added.name)}` follows")
 
 
@@ -110,7 +110,9 @@ def add(config: Path | None, name: str) -> None:
 @click.pass_obj
 def rename(config: Path | None, person: str, name: str) -> None:
     """Give PERSON another NAME. What is remembered about them stays."""
-    found = at_desk(config, lambda desk: desk.people.rename(person, name, actor()))
+    found = with_repository(
+        config, lambda repository: repository.people.rename(person, name, actor())
+    )
     click.echo(f"{person} is called {found.name!r}")
 
 
@@ -120,17 +122,19 @@ def rename(config: Path | None, person: str, name: str) -> None:
 @click.pass_obj
 def remove(config: Path | None, person: str, yes: bool) -> None:
     """Remove PERSON, and erase what is remembered about them. The devices stay."""
-    found = at_desk(config, lambda desk: desk.people.find(person))
+    found = with_repository(config, lambda repository: repository.people.find(person))
     if not yes:
         click.confirm(f"remove {found.name}, and forget all about them?", abort=True)
-    at_desk(config, lambda desk: desk.people.remove(found.id, actor()))
+    with_repository(config, lambda repository: repository.people.remove(found.id, actor()))
     erased = _in_memory(config, found, lambda store, key: store.clear(key), False)
     remembered = "what was remembered is erased" if erased else "nothing was remembered"
     click.echo(f"removed {found.name}; {remembered}")
 
 
-async def _everybody(desk: Desk) -> tuple[Sequence[PersonRecord], Sequence[DeviceRecord]]:
-    return await desk.people.all(), await desk.devices()
+async def _everybody(
+    repository: DeviceRepository,
+) -> tuple[Sequence[PersonRecord], Sequence[DeviceRecord]]:
+    return await repository.people.all(), await repository.devices()
 
 
 def _in_memory(

@@ -12,7 +12,7 @@ import click
 
 from vixio.cli.config import ConfigGroup, config_option
 from vixio.cli.devices import json_option
-from vixio.cli.registry import actor, ago, at_desk, table
+from vixio.cli.registry import actor, ago, table, with_repository
 from vixio.core.errors import ConfigError
 
 
@@ -32,14 +32,14 @@ def profiles(context: click.Context, as_json: bool, config: Path | None) -> None
 
 
 def _list(config: Path | None, *, as_json: bool) -> None:
-    found = at_desk(config, lambda desk: desk.profiles.all())
+    found = with_repository(config, lambda repository: repository.profiles.all())
     if as_json:
         known = {profile.name: profile.content for profile in found}
         click.echo(json.dumps(known, ensure_ascii=False, indent=2))
     elif not found:
         click.echo("there are no profiles: `vixio profiles set NAME language=de` writes one")
     else:
-        devices = at_desk(config, lambda desk: desk.devices())
+        devices = with_repository(config, lambda repository: repository.devices())
         rows = [
             (
                 profile.name,
@@ -68,7 +68,7 @@ def show(config: Path | None, name: str) -> None:
     """Show the profile NAME, as YAML."""
     import yaml
 
-    found = at_desk(config, lambda desk: desk.profiles.find(name))
+    found = with_repository(config, lambda repository: repository.profiles.find(name))
     click.echo(yaml.safe_dump(dict(found.content), allow_unicode=True, sort_keys=False), nl=False)
 
 
@@ -82,7 +82,7 @@ def set_(config: Path | None, name: str, values: Sequence[str]) -> None:
     The profile is made if there is none. A value is read as in the settings file; ${VARIABLE} is
     the value of an environment variable of the server.
     """
-    found = at_desk(config, lambda desk: desk.profiles.all())
+    found = with_repository(config, lambda repository: repository.profiles.all())
     content: dict[str, Any] = next(
         (json.loads(json.dumps(each.content)) for each in found if each.name == name), {}
     )
@@ -114,7 +114,7 @@ def load(config: Path | None, name: str, file: Path) -> None:
 @click.pass_obj
 def remove(config: Path | None, name: str) -> None:
     """Remove the profile NAME; its devices are served as the settings say."""
-    at_desk(config, lambda desk: desk.profiles.remove(name, actor()))
+    with_repository(config, lambda repository: repository.profiles.remove(name, actor()))
     click.echo(f"removed {name}")
 
 
@@ -149,5 +149,5 @@ def _write(config: Path | None, name: str, content: dict[str, Any]) -> None:
     from vixio.settings.profile import stored_section
 
     stored_section(quiet_settings(config), content, os.environ)
-    at_desk(config, lambda desk: desk.profiles.put(name, content, actor()))
+    with_repository(config, lambda repository: repository.profiles.put(name, content, actor()))
     click.echo(f"wrote {name}: {', '.join(content) or 'nothing is set'}")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from vixio.core.wall_clock import now_s
 
 if TYPE_CHECKING:
-    from vixio.devices.desk import Desk
+    from vixio.devices.repository import DeviceRepository
 
 T = TypeVar("T")
 
@@ -27,7 +27,7 @@ def actor() -> str:
         return "command"
 
 
-def at_desk(config: Path | None, work: Callable[[Desk], Awaitable[T]]) -> T:
+def with_repository(config: Path | None, work: Callable[[DeviceRepository], Awaitable[T]]) -> T:
     """Open the registry of the settings, do ``work``, and close it.
 
     Raises ConfigError, DatabaseFailed, RegistryError: one line.
@@ -36,8 +36,8 @@ def at_desk(config: Path | None, work: Callable[[Desk], Awaitable[T]]) -> T:
     from vixio.composition.registry import opened_desk
 
     async def opened() -> T:
-        async with opened_desk(quiet_settings(config)) as desk:
-            return await work(desk)
+        async with opened_desk(quiet_settings(config)) as repository:
+            return await work(repository)
 
     return asyncio.run(opened())
 

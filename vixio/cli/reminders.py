@@ -13,13 +13,13 @@ import click
 
 from vixio.cli.config import ConfigGroup, config_option
 from vixio.cli.devices import json_option
-from vixio.cli.registry import actor, ago, at_desk, table, utc
+from vixio.cli.registry import actor, ago, table, utc, with_repository
 from vixio.core.errors import ConfigError, ToolError
 from vixio.core.wall_clock import now_ms
 
 if TYPE_CHECKING:
-    from vixio.reminders.desk import ReminderDesk
     from vixio.reminders.records import Delivery
+    from vixio.reminders.repository import ReminderRepository
 
 T = TypeVar("T")
 
@@ -82,14 +82,14 @@ def add(
             raise ConfigError(f"--at, --days: {error}") from error
     order = Order(
         kind=Kind(kind),
-        device_id=at_desk(config, lambda desk: desk.device(device)).id,
+        device_id=with_repository(config, lambda repository: repository.device(device)).id,
         due_at=due,
         text=text,
         length_ms=length,
         rule=rule,
         created_by=actor(),
     )
-    added = _at_desk(config, lambda desk: desk.add(order))
+    added = _with_repository(config, lambda repository: repository.add(order))
     click.echo(f"added {added.id}: {added.device_id} hears it at {utc(added.due_at)}")
 
 
@@ -98,13 +98,15 @@ def add(
 @click.pass_obj
 def cancel(config: Path | None, reminder: str) -> None:
     """Cancel one by its ID, as the list shows it; one that repeats does not come again."""
-    found = _at_desk(config, lambda desk: desk.cancel(reminder, actor()))
+    found = _with_repository(config, lambda repository: repository.cancel(reminder, actor()))
     click.echo(f"cancelled {found.id}")
 
 
 def _list(config: Path | None, device: str, *, over: bool, as_json: bool) -> None:
-    device_id = at_desk(config, lambda desk: desk.device(device)).id if device else ""
-    found = _at_desk(config, lambda desk: desk.deliveries(device_id, over=over))
+    device_id = (
+        with_repository(config, lambda repository: repository.device(device)).id if device else ""
+    )
+    found = _with_repository(config, lambda repository: repository.deliveries(device_id, over=over))
     if as_json:
         click.echo(json.dumps([_values(each) for each in found], ensure_ascii=False, indent=2))
         return
@@ -134,7 +136,7 @@ def _length_ms(text: str) -> int:
     """Return a length such as 1h30m in milliseconds; 0 for an empty one. Raises ConfigError."""
     parts = re.findall(r"(\d+)\s*([dhms])", text)
     if "".join(f"{number}{unit}" for number, unit in parts) != "".join(text.split()):
-        raise ConfigError(f"--in: {text!r} is no time: write 90s, 10m, 2h, 1d or 1h30m")
+        raise ConfigError(f"--in: invalid duration {text!r}; examples: 90s, 10m, 2h, 1d, 1h30m")
     return sum(int(number) * _UNITS[unit] for number, unit in parts) * 1000
 
 
@@ -157,13 +159,13 @@ def _values(each: Delivery) -> dict[str, Any]:
     return values
 
 
-def _at_desk(config: Path | None, work: Callable[[ReminderDesk], Awaitable[T]]) -> T:
+def _with_repository(config: Path | None, work: Callable[[ReminderRepository], Awaitable[T]]) -> T:
     """Raises ConfigError, DatabaseFailed, ReminderError: one line."""
     from vixio.cli.speech import quiet_settings
     from vixio.composition.reminders import opened_reminders
 
     async def opened() -> T:
-        async with opened_reminders(quiet_settings(config)) as desk:
-            return await work(desk)
+        async with opened_reminders(quiet_settings(config)) as repository:
+            return await work(repository)
 
     return asyncio.run(opened())

@@ -10,7 +10,7 @@ import click
 
 from vixio.cli.config import ConfigGroup, config_option
 from vixio.cli.devices import json_option
-from vixio.cli.registry import actor, ago, at_desk, table, utc
+from vixio.cli.registry import actor, ago, table, utc, with_repository
 
 
 @click.group(cls=ConfigGroup, invoke_without_command=True)
@@ -35,7 +35,7 @@ def list_(config: Path | None, device: str, as_json: bool) -> None:
 def _list(config: Path | None, device: str, *, as_json: bool) -> None:
     from vixio.core.wall_clock import now_ms
 
-    found = at_desk(config, lambda desk: desk.tokens(device))
+    found = with_repository(config, lambda repository: repository.tokens(device))
     if as_json:
         click.echo(json.dumps([asdict(token) for token in found], indent=2))
         return
@@ -67,8 +67,10 @@ def revoke(config: Path | None, token: str, device: str) -> None:
     if bool(token) == bool(device):
         raise click.UsageError("name a TOKEN, or --device DEVICE")
     if device:
-        found = at_desk(config, lambda desk: desk.revoke_tokens(device, actor()))
+        found = with_repository(
+            config, lambda repository: repository.revoke_tokens(device, actor())
+        )
         click.echo(f"revoked all tokens of {found.id}; it gets another one when it boots")
     else:
-        at_desk(config, lambda desk: desk.revoke_token(token, actor()))
+        with_repository(config, lambda repository: repository.revoke_token(token, actor()))
         click.echo(f"revoked {token}")

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from vixio.composition.conversations import Conversations
+from vixio.composition.device_services import DeviceServices
 from vixio.composition.firmware import firmware_folder
-from vixio.composition.household import Household
 from vixio.composition.operations import Operations
 from vixio.composition.ports import own_names
 from vixio.composition.registry import data_folder
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def make_api(
     app: Server,
-    household: Household,
+    device_services: DeviceServices,
     conversations: Conversations,
     operations: Operations,
     secret: str,
@@ -47,7 +47,7 @@ def make_api(
     from vixio.console.site import ConsoleSite
 
     hosts = HostPolicy(own_names(settings))
-    drafts = Drafts(household, conversations, admission.cluster)
+    drafts = Drafts(device_services, conversations, admission.cluster)
     host.commands.register(DEVICE_TRIAL, drafts.on_device)
     host.commands.serve_keys(TRIAL_PREFIX, drafts.trials)
 
@@ -58,7 +58,7 @@ def make_api(
     api = ApiMount(
         section,
         Ports(
-            registry=household.registry,
+            registry=device_services.registry,
             firmware=firmware_folder(settings),
             folder=data_folder(settings),
             kept=settings.data.kept,
@@ -67,13 +67,13 @@ def make_api(
             status=app.cluster_health,
             ready=ready,
             drafts=drafts,
-            feed=household.feed,
-            turns_written=household.caught_up,
-            live=household.live,
-            profile_of=household.profiles.outline,
+            feed=device_services.feed,
+            turns_written=device_services.caught_up,
+            live=device_services.live,
+            profile_of=device_services.profiles.outline,
             screens=Screens(admission.cluster.broadcast, secret),
-            reminders=household.reminders.service,
-            listeners=household.reminders.listeners,
+            reminders=device_services.reminders.service,
+            listeners=device_services.reminders.listeners,
             memory=app.memory,
             cluster=admission.cluster,
             counters=host.counters,

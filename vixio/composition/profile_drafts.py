@@ -8,7 +8,7 @@ from typing import Any
 
 from vixio.api.drafts import END, START
 from vixio.composition.conversations import Conversations
-from vixio.composition.household import Household
+from vixio.composition.device_services import DeviceServices
 from vixio.composition.profile_form import profile_form
 from vixio.composition.text_trials import TextTrials
 from vixio.composition.voice_samples import VoiceSamples
@@ -24,12 +24,12 @@ class Drafts:
     """Implements :class:`~vixio.api.drafts.ProfileDrafts`."""
 
     def __init__(
-        self, household: Household, conversations: Conversations, cluster: Cluster
+        self, device_services: DeviceServices, conversations: Conversations, cluster: Cluster
     ) -> None:
-        self._household = household
+        self._device_services = device_services
         samples = VoiceSamples(self._settings, conversations.pool)
         self.voices, self.sample = samples.voices, samples.sample
-        self.trials = TextTrials(conversations, cluster, household.profiles.drafted)
+        self.trials = TextTrials(conversations, cluster, device_services.profiles.drafted)
         self.open_trial = self.trials.open
 
     def check(self, content: Mapping[str, Any]) -> None:
@@ -50,7 +50,7 @@ class Drafts:
 
         Returns the content that the session tries out; null: none.
         """
-        updates = self._household.updates
+        updates = self._device_services.updates
         if updates is None:
             raise VixioError("the server is starting, try again")
         match arguments["action"]:
@@ -65,4 +65,4 @@ class Drafts:
         await self.trials.close()
 
     def _settings(self) -> Settings:
-        return self._household.profiles.defaults.settings
+        return self._device_services.profiles.defaults.settings

@@ -18,8 +18,8 @@ from vixio.core.session.directory import SessionDirectory
 from vixio.core.session.events import Event, SessionOpened
 from vixio.core.session.session import Session
 from vixio.core.tasks import cancel_and_wait
-from vixio.devices.news import Known
 from vixio.devices.profiles import SettingsProfiles
+from vixio.devices.registry_cache import RegistrySnapshot
 from vixio.settings import Settings
 
 _log = logging.getLogger(__name__)
@@ -33,7 +33,7 @@ class LiveProfiles:
     of the program. Both may be replaced."""
 
     def __init__(
-        self, settings: Settings, defaults: ProfileDefaults, known: Known | None = None
+        self, settings: Settings, defaults: ProfileDefaults, known: RegistrySnapshot | None = None
     ) -> None:
         """``known``: what the registry says of devices."""
         self._registry = known

@@ -14,9 +14,9 @@ from vixio.database.create import check_database, make_database
 from vixio.database.database import Database
 from vixio.database.link import Link, Reports
 from vixio.database.paths import state_folder
-from vixio.devices.desk import Desk
 from vixio.devices.records import AccessMode
 from vixio.devices.registry import DeviceRegistry, Rejection
+from vixio.devices.repository import DeviceRepository
 from vixio.devices.secret import load_secret
 from vixio.devices.tokens import DeviceTokens
 from vixio.settings import Settings
@@ -87,10 +87,10 @@ async def opened_database(settings: Settings) -> AsyncIterator[Database]:
 
 
 @asynccontextmanager
-async def opened_desk(settings: Settings) -> AsyncIterator[Desk]:
+async def opened_desk(settings: Settings) -> AsyncIterator[DeviceRepository]:
     """Open the registry of the settings for a command; as :func:`opened_database`."""
     async with opened_database(settings) as database:
-        yield Desk(database)
+        yield DeviceRepository(database)
 
 
 class Farewells:

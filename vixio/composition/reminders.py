@@ -16,10 +16,10 @@ from vixio.devices.profiles import is_pattern
 from vixio.devices.records import UNKNOWN
 from vixio.devices.registry import DeviceRegistry
 from vixio.feed.content import Content
-from vixio.feed.happenings import ended, told
+from vixio.feed.happenings import ended, reminder_changed
 from vixio.reminders.deliverer import Deliverer
-from vixio.reminders.desk import HOUR_MS, Limits, ReminderDesk
 from vixio.reminders.names import Listener, Listeners
+from vixio.reminders.repository import HOUR_MS, Limits, ReminderRepository
 from vixio.reminders.service import ReminderService
 from vixio.reminders.tools import reminder_source
 from vixio.settings import Settings
@@ -33,13 +33,13 @@ def limits_of(section: RemindersSection) -> Limits:
 
 
 @asynccontextmanager
-async def opened_reminders(settings: Settings) -> AsyncIterator[ReminderDesk]:
+async def opened_reminders(settings: Settings) -> AsyncIterator[ReminderRepository]:
     """Open the database of the settings for a command.
 
     Raises DatabaseFailed, and ConfigError for one that ends with the server.
     """
     async with opened_database(settings) as database:
-        yield ReminderDesk(database, limits_of(settings.reminders))
+        yield ReminderRepository(database, limits_of(settings.reminders))
 
 
 class ServerListeners(Listeners):
@@ -119,7 +119,9 @@ class Reminders:
         self._deliverer: Deliverer | None = None
         self.tell: Callable[[str, Content], None] = lambda _device_id, _content: None
         """Called with the device and what became of a reminder."""
-        self.service.on_told = lambda each: self.tell(each.delivery.device_id, told(each))
+        self.service.on_spoken_change = lambda each: self.tell(
+            each.delivery.device_id, reminder_changed(each)
+        )
 
     @property
     def sources(self) -> Sequence[ToolSource]:

@@ -124,13 +124,13 @@ def warn_of_workers(settings: Settings) -> None:
 
 
 class ServerLog:
-    """The lines of the log at the start and at the end of a server."""
+    """Log lines for the start and the end of a server."""
 
     def __init__(self) -> None:
         self._running = False
 
     def started(self, events: EventBus, *, words: bool) -> None:
-        """The server begins; ``words``: have what is said written to the log, with a warning."""
+        """Log the start. ``words``: also write what is said to the log, with a warning."""
         self._running = True
         if words:
             events.attach(WordsLog())

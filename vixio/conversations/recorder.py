@@ -6,8 +6,8 @@ from collections import OrderedDict
 from dataclasses import asdict
 from typing import Final
 
-from vixio.conversations.desk import ConversationDesk
 from vixio.conversations.records import MAX_TOOL_WORDS, MAX_TOOLS, MAX_WORDS, TurnRecord
+from vixio.conversations.repository import ConversationRepository
 from vixio.core.metrics import Counters
 from vixio.core.session.events import (
     Event,
@@ -22,9 +22,9 @@ from vixio.core.session.events import (
     TurnStarted,
 )
 from vixio.core.wall_clock import now_ms
-from vixio.database.behind import WriteBehind
 from vixio.database.database import Database
 from vixio.database.link import Link
+from vixio.database.write_behind import WriteBehind
 
 MAX_OPEN: Final = 10_000
 """Turns that have begun and not ended; then the oldest is dropped."""
@@ -134,4 +134,4 @@ class TurnRecorder:
         now, before = now_ms(), 0
         if now - self._pruned_at > PRUNE_MS:
             self._pruned_at, before = now, now - self._keep_ms
-        await ConversationDesk(database).write(turns, before=before)
+        await ConversationRepository(database).write(turns, before=before)

@@ -233,7 +233,7 @@ class History:
     # ── earlier turns ────────────────────────────────────────────────────────────────────────
 
     def restore(self, turns: Iterable[Sequence[HistoryItem]], summary: str) -> None:
-        """Put what is stored in front of what is not, in the place of all that was stored."""
+        """Replace the stored turns; keep unsaved ones after them."""
         since = [turn for turn in self._turns if not turn.stored]
         self._turns.clear()
         for items in turns:

@@ -25,10 +25,10 @@ from vixio.core.session.commands import SessionCommands
 from vixio.core.session.directory import SessionDirectory
 from vixio.core.session.engine import Engine, EngineFactory
 from vixio.core.session.events import DeviceToolsListed
+from vixio.core.session.lease_holder import LeaseHolder
 from vixio.core.session.log import SessionLog
 from vixio.core.session.session import Session, SharedParts
 from vixio.core.session.settings import SessionSettings
-from vixio.core.session.tenancy import Tenancy
 from vixio.core.tools.runner import ToolHost
 from vixio.core.tools.toolset import DEVICE_SOURCE, ToolSet
 from vixio.core.tools.types import ToolDefinition
@@ -84,7 +84,7 @@ class SessionHost:
         self._tool_host = tool_host
         self._toolsets: dict[str, ToolSet] = {}
         self._cluster = cluster or LocalCluster()
-        self._tenancies: dict[str, Tenancy] = {}
+        self._holders: dict[str, LeaseHolder] = {}
         self.commands = SessionCommands(self._find, self._profile_of)
         self._cluster.commands.serve(self.commands)
         self._shared = shared
@@ -134,12 +134,12 @@ class SessionHost:
 
     async def _handle(self, transport: TransportBase, connection: DeviceConnection) -> None:
         device_id = connection.device.id
-        tenancy = self._tenancies[device_id] = Tenancy(connection)
+        holder = self._holders[device_id] = LeaseHolder(connection)
         try:
-            await tenancy.acquire(self._cluster.leases)
+            await holder.acquire(self._cluster.leases)
             if self._cluster.shared:
-                connection.permit = tenancy.lease
-            await self._converse(transport, connection, tenancy)
+                connection.permit = holder.lease
+            await self._converse(transport, connection, holder)
         except LeaseLost:
             pass  # a newer connection goes on
         except ClusterUnavailable as error:
@@ -147,14 +147,14 @@ class SessionHost:
             _log.error("lease not granted", extra={"reason": str(error)})
             await connection.close(TRY_AGAIN, "try again later")
         finally:
-            if self._cluster.shared and tenancy.held:
+            if self._cluster.shared and holder.held:
                 await self.histories.written(device_id)
-            await tenancy.end()
-            if self._tenancies.get(device_id) is tenancy:
-                del self._tenancies[device_id]
+            await holder.end()
+            if self._holders.get(device_id) is holder:
+                del self._holders[device_id]
 
     async def _converse(
-        self, transport: TransportBase, connection: DeviceConnection, tenancy: Tenancy
+        self, transport: TransportBase, connection: DeviceConnection, holder: LeaseHolder
     ) -> None:
         session_id, device = connection.session_id, connection.device
         profile = self._profile_of(device)
@@ -178,7 +178,7 @@ class SessionHost:
         transport.set_device_tools_callback(session_id, device_tools_ready)
         session: Session | None = None
         try:
-            history = self._history(device, tenancy.lease)
+            history = self._history(device, holder.lease)
             session = Session(
                 connection,
                 await make_engine(profile),
@@ -192,7 +192,7 @@ class SessionHost:
                 shared=self._shared,
             )
             self.sessions.add(session)
-            tenancy.begin(session)
+            holder.begin(session)
             await session.run()
         finally:
             if session is not None:
@@ -217,8 +217,8 @@ class SessionHost:
 
     async def _find(self, device_id: str) -> Session | None:
         """Return the session that may act for a device."""
-        tenancy = self._tenancies.get(device_id)
-        return await tenancy.session() if tenancy is not None else None
+        holder = self._holders.get(device_id)
+        return await holder.session() if holder is not None else None
 
     def stats(self) -> dict[str, Any]:
         """Return what a health page shows: sessions, the transports' gauges, all counts."""

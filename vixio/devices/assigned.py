@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from vixio.core.errors import ConfigError
-from vixio.devices.news import Known
 from vixio.devices.records import UNKNOWN, Standing
+from vixio.devices.registry_cache import RegistrySnapshot
 from vixio.settings import Settings
 from vixio.settings.devices import DeviceSection
 from vixio.settings.profile import device_section, stored_section
@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 class AssignedProfiles:
     """Sections as the settings file has them for a device. Equal ones are one object."""
 
-    def __init__(self, settings: Settings, known: Known) -> None:
+    def __init__(self, settings: Settings, known: RegistrySnapshot) -> None:
         self._settings = settings
         self._known = known
         self._sections: dict[str, DeviceSection | None] = {}
@@ -75,5 +75,5 @@ class AssignedProfiles:
             except ConfigError as error:
                 self._sections[key] = None
                 fields = {"profile": profile, "reason": str(error)}
-                _log.error("invalid profile of the registry, it is left out", extra=fields)
+                _log.error("ignoring an invalid stored profile", extra=fields)
         return self._sections[key]

@@ -9,7 +9,7 @@ from typing import Any
 
 from vixio.core.device import Device, DeviceProfile, ToolAccess
 from vixio.devices.assigned import MAX_KEPT, AssignedProfiles
-from vixio.devices.news import Known
+from vixio.devices.registry_cache import RegistrySnapshot
 from vixio.settings import Settings
 from vixio.settings.devices import PROVIDERS, DeviceSection
 
@@ -39,7 +39,7 @@ class SettingsProfiles:
     of tools add up, the last ``allow`` applies.
     """
 
-    def __init__(self, settings: Settings, known: Known | None = None) -> None:
+    def __init__(self, settings: Settings, known: RegistrySnapshot | None = None) -> None:
         assistant = settings.assistant
         self._general = DeviceProfile(
             place=assistant.place,
@@ -58,7 +58,7 @@ class SettingsProfiles:
                 self._patterns.append((key, section))
             else:
                 self._ids[key] = section
-        self._assigned = AssignedProfiles(settings, known or Known())
+        self._assigned = AssignedProfiles(settings, known or RegistrySnapshot())
         self._known: dict[
             tuple[str, tuple[int, ...]], tuple[DeviceProfile, list[DeviceSection]]
         ] = {}

@@ -1,7 +1,7 @@
 """The registry as a running server uses it: who may come in, and what is known of them.
 
 Nothing but OTA waits for the database. Whether a device may connect is decided by its signed token
-and by what this process knows (:class:`~vixio.devices.news.Known`).
+and by what this process knows (:class:`~vixio.devices.registry_cache.RegistrySnapshot`).
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from vixio.database.audit import Change
 from vixio.database.database import Database
 from vixio.database.link import Link, Operation, Rejected, Unavailable
 from vixio.devices.activation import read_proof
-from vixio.devices.desk import Desk
-from vixio.devices.news import Known, News, read_news
-from vixio.devices.notes import Notes
+from vixio.devices.contact_writer import ContactWriter
+from vixio.devices.contacts import Contact, DeviceContacts
 from vixio.devices.records import UNKNOWN, AccessMode, DeviceRecord, NameTaken, RegistryError
+from vixio.devices.registry_cache import RegistryChanges, RegistrySnapshot, read_changes
+from vixio.devices.repository import DeviceRepository
 from vixio.devices.tokens import DeviceTokens, Ticket
-from vixio.devices.visits import Seen, Visits
 from vixio.transports.admission.access import (
     Access,
     Activation,
-    Invitation,
+    OtaDecision,
+    OtaRequest,
     RegistryUnavailable,
-    Visit,
 )
 from vixio.transports.admission.auth import TokenCheck
 from vixio.transports.admission.identity import Identity
@@ -96,18 +96,18 @@ class DeviceRegistry(Access):
         self._tokens = tokens
         self._counters = counters
         self._language = language
-        self.known = Known()
+        self.known = RegistrySnapshot()
         """What this process knows; for reading."""
         self._in_use: dict[str, Ticket] = {}
         """The token of each connected device."""
         self._unsure: set[str] = set()
         """Connected devices of which nothing is known yet that says that they may be here."""
         self._catching_up = asyncio.Lock()
-        self._notes = Notes(link, counters, self._replaced)
+        self._contacts = ContactWriter(link, counters, self._replaced)
         self._following: asyncio.Task[None] | None = None
         self.on_written: Callable[[], None] = lambda: None
         """Called when something may have been written, here or elsewhere; at most once a second,
-        but for changes at the desk."""
+        but for changes at the repository."""
         self.on_changed: Callable[[], None] = lambda: None
         """Called when names or profiles may have changed."""
         self.on_audit: Callable[[Sequence[Change]], None] = lambda _changes: None
@@ -129,7 +129,7 @@ class DeviceRegistry(Access):
         """Write what is not written, for a bounded time, and disconnect. Idempotent."""
         following, self._following = self._following, None
         await cancel_and_wait(following)
-        await self._notes.stop()
+        await self._contacts.stop()
         await self._link.close()
 
     @property
@@ -149,12 +149,12 @@ class DeviceRegistry(Access):
             "devices_claimed": sum(standing.claimed for standing in standings),
         }
 
-    async def at_desk(self, work: Callable[[Desk], Awaitable[T]]) -> T:
+    async def with_repository(self, work: Callable[[DeviceRepository], Awaitable[T]]) -> T:
         """Have a change made, and take it into account at once.
 
         Raises RegistryError, RegistryUnavailable.
         """
-        return await self.change(lambda database: work(Desk(database)))
+        return await self.change(lambda database: work(DeviceRepository(database)))
 
     async def catch_up(self) -> None:
         """Take into account at once what :meth:`use` has added to the audit trail: of the changes
@@ -192,25 +192,27 @@ class DeviceRegistry(Access):
 
     # ── Access ───────────────────────────────────────────────────────────────────────────────
 
-    async def visit(self, visit: Visit) -> Invitation:
+    async def decide(self, ota_request: OtaRequest) -> OtaDecision:
         try:
             async with asyncio.timeout(VISIT_S):
                 device, token = await self.use(
-                    lambda database: Visits(database).visit(visit, self._mode, self._tokens)
+                    lambda database: DeviceContacts(database).decide(
+                        ota_request, self._mode, self._tokens
+                    )
                 )
         except NameTaken:
             self._counters.add("registry.names_taken")
-            language = visit.language or self._language
-            words = message("device_unknown", language, device=visit.device_id)
-            return Invitation(admitted=False, message=words)
+            language = ota_request.language or self._language
+            words = message("device_unknown", language, device=ota_request.device_id)
+            return OtaDecision(admitted=False, message=words)
         except (RegistryUnavailable, RegistryError, TimeoutError):
-            return self._offline(visit)
+            return self._offline(ota_request)
         self.known.standings[device.id] = device.standing
-        if device.standing.lets_in(self._mode, visit.client_id):
-            return Invitation(admitted=True, token=token.text if token else "")
+        if device.standing.lets_in(self._mode, ota_request.client_id):
+            return OtaDecision(admitted=True, token=token.text if token else "")
         if device.last_seen in (device.first_seen, device.code_at):
             self.on_waiting(device)
-        language = visit.language or self._language
+        language = ota_request.language or self._language
         return self._notice(device, language, token.text if token else "")
 
     async def activate(self, device_id: str, client_id: str, body: bytes) -> Activation:
@@ -218,7 +220,7 @@ class DeviceRegistry(Access):
         if standing.unproven and standing.blocked is None:
             proof = read_proof(body)
             device = await self.use(
-                lambda database: Visits(database).prove(device_id, client_id, proof)
+                lambda database: DeviceContacts(database).prove(device_id, client_id, proof)
             )
             if device is not None:
                 standing = self.known.standings[device_id] = device.standing
@@ -243,7 +245,7 @@ class DeviceRegistry(Access):
         if verdict is not TokenCheck.VALID:
             return Refusal(HTTPStatus.UNAUTHORIZED, f"token_{verdict}", "Not authorized.\n")
         if ticket.id and self._in_use.get(identity.device_id) != ticket:
-            self._notes.used(ticket.id)
+            self._contacts.used(ticket.id)
             self._in_use[identity.device_id] = ticket
         return None
 
@@ -255,11 +257,11 @@ class DeviceRegistry(Access):
             features = tuple(sorted(device.features))
             # Without a claim, a device may come without a visit to OTA.
             new = self._mode is AccessMode.OPEN
-            self._notes.seen(device.id, Seen(at, device.address, features, may_be_new=new))
+            self._contacts.seen(device.id, Contact(at, device.address, features, may_be_new=new))
         elif isinstance(event, DeviceToolsListed):
-            self._notes.seen(event.device_id, Seen(at, tools=event.names))
+            self._contacts.seen(event.device_id, Contact(at, tools=event.names))
         elif isinstance(event, SessionClosed):
-            self._notes.seen(event.device_id, Seen(at))
+            self._contacts.seen(event.device_id, Contact(at))
 
     # ── inside ───────────────────────────────────────────────────────────────────────────────
 
@@ -280,36 +282,37 @@ class DeviceRegistry(Access):
         return welcome and ticket.outlives(standing, self._mode)
 
     def _outdated_by(self, ticket: Ticket) -> bool:
-        """Whether another process may have let the device in, and this one not know it yet: its
-        answer to OTA is newer than what is known here.
+        """Whether the token is newer than this process's snapshot of the registry.
 
-        Not one of a time to come: the clock was set back since it was issued. Nor one that waits
-        for a claim: that claim has to be known.
+        Another process may have issued it. Not a token from the future: the clock was set back
+        since. Nor one that waits for a claim, which has to be in the snapshot.
         """
         newer = self.known.at - SKEW_MS <= ticket.issued_at <= now_ms() + SKEW_MS
         return bool(ticket.id) and not ticket.waits and newer
 
-    def _offline(self, visit: Visit) -> Invitation:
+    def _offline(self, ota_request: OtaRequest) -> OtaDecision:
         """Answer a visit without the database: as usual, where what is known suffices."""
         self._counters.add("registry.offline_visits")
-        standing = self.known.standings.get(visit.device_id, UNKNOWN)
-        if not standing.lets_in(self._mode, visit.client_id):
+        standing = self.known.standings.get(ota_request.device_id, UNKNOWN)
+        if not standing.lets_in(self._mode, ota_request.client_id):
             raise RegistryUnavailable
-        self._notes.seen(visit.device_id, Seen(now_ms(), visit.address))
+        self._contacts.seen(ota_request.device_id, Contact(now_ms(), ota_request.address))
         if self._tokens is None:
-            return Invitation(admitted=True)
-        token = self._tokens.issue(visit.device_id, visit.client_id, since=standing.tokens_from)
-        self._notes.issued(token)
-        return Invitation(admitted=True, token=token.text)
+            return OtaDecision(admitted=True)
+        token = self._tokens.issue(
+            ota_request.device_id, ota_request.client_id, since=standing.tokens_from
+        )
+        self._contacts.issued(token)
+        return OtaDecision(admitted=True, token=token.text)
 
-    def _notice(self, device: DeviceRecord, language: str, token: str) -> Invitation:
+    def _notice(self, device: DeviceRecord, language: str, token: str) -> OtaDecision:
         """Tell a device that is not let in why, in its language. ``token``: for after the claim."""
         if device.blocked_at is not None:
             words = _blocked(device.block_reason).words(language)
-            return Invitation(admitted=False, message=words)
+            return OtaDecision(admitted=False, message=words)
         if device.code is not None and self._mode is AccessMode.ACTIVATION:
             words = message("device_code", language, code=device.code)
-            return Invitation(
+            return OtaDecision(
                 admitted=False,
                 token=token,
                 code=device.code,
@@ -317,7 +320,7 @@ class DeviceRegistry(Access):
                 challenge=device.challenge,
             )
         words = message("device_unknown", language, device=device.id)
-        return Invitation(admitted=False, message=words, challenge=device.challenge)
+        return OtaDecision(admitted=False, message=words, challenge=device.challenge)
 
     async def _follow(self) -> None:
         failures = 0
@@ -337,7 +340,9 @@ class DeviceRegistry(Access):
         """Take changes of others into account. Raises RegistryUnavailable."""
         async with self._catching_up:  # an older answer must not come after a newer one
             known, at = self.known, now_ms()
-            news = await self.use(lambda database: read_news(database, known.last, at, sure=sure))
+            news = await self.use(
+                lambda database: read_changes(database, known.last, at, sure=sure)
+            )
             known.at = at
             unsure, self._unsure = self._unsure, set()
             if news is not None:
@@ -347,7 +352,7 @@ class DeviceRegistry(Access):
             for device_id in unsure:
                 self._look_again(device_id)
 
-    def _apply(self, news: News) -> set[str]:
+    def _apply(self, news: RegistryChanges) -> set[str]:
         """Bring what is known up to date; return the devices that may have to leave."""
         concerned = set(news.apply(self.known))
         if news.everything:  # also those that were let in before anything was read

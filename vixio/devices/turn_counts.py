@@ -13,9 +13,9 @@ from vixio.core.daily_turns import TurnStore
 from vixio.core.log_fields import shared_context
 from vixio.core.metrics import Counters
 from vixio.core.tasks import cancel_and_wait
-from vixio.database.behind import WriteBehind
 from vixio.database.database import Database
 from vixio.database.link import Link, Operation, Rejected, Unavailable
+from vixio.database.write_behind import WriteBehind
 
 MAX_PENDING: Final = 10_000
 """Devices whose turns wait for a database that is out. Then the oldest are dropped."""

@@ -185,8 +185,8 @@ async def try_registry(settings: Settings) -> str:
     """Return which devices are known. Raises ConfigError where the database cannot be used."""
     if not settings.data.kept:
         return "none: what is known of devices ends with the server (data.database)"
-    async with opened_desk(settings) as desk:
-        devices = await desk.devices()
+    async with opened_desk(settings) as repository:
+        devices = await repository.devices()
     waiting = sum(device.code is not None for device in devices)
     known = f"{len(devices)} device{'' if len(devices) == 1 else 's'} known"
     return f"{known}, {waiting} waiting to be claimed" if waiting else known

@@ -170,7 +170,7 @@ class EventFeed:
         return not self.log.closed and (own or self._limits.others(TOPIC) > 0)
 
     def _note_lapse(self) -> None:
-        """Leave a number out for what nobody wanted, so that who comes back sees the gap."""
+        """Skip a sequence number, so that a client that resumes detects the gap."""
         if self._lapsed:
             self._lapsed = False
             self._number += 1

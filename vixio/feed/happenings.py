@@ -7,8 +7,8 @@ from typing import Any, Final
 from vixio.devices.firmware.attempts import Attempt, AttemptState
 from vixio.devices.records import DeviceRecord
 from vixio.feed.content import CHANGED, Content
-from vixio.reminders.desk import Told
 from vixio.reminders.ledger import Ended
+from vixio.reminders.repository import ReminderChange
 
 FIRMWARE: Final = "firmware"
 REMINDER: Final = "reminder"
@@ -36,10 +36,10 @@ def download(attempt: int, version: str, state: AttemptState, sent: int, reason:
     return Content("firmware.download", {**fields, "sent": sent, "reason": reason}, about=FIRMWARE)
 
 
-def told(told: Told) -> Content:
+def reminder_changed(change: ReminderChange) -> Content:
     """Of a reminder that a user has set or cancelled by voice: as if it were a change."""
-    delivery = told.delivery
-    fields = {"about": REMINDER, "key": delivery.id, "action": told.action, "actor": told.by}
+    delivery = change.delivery
+    fields = {"about": REMINDER, "key": delivery.id, "action": change.action, "actor": change.by}
     detail = {"kind": delivery.kind.value, "device": delivery.device_id}
     return Content(CHANGED, {**fields, "detail": detail}, about=REMINDER)
 

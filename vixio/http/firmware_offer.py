@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from vixio.http.firmware_link import FirmwareLinks, FirmwareTicket
-from vixio.transports.admission.access import Visit
+from vixio.transports.admission.access import OtaRequest
 
 _APPLICATION: Final = 0
 _FIRST_OTA: Final = 0x10
@@ -61,7 +61,7 @@ class FirmwareOffers:
 
     async def section(
         self,
-        visit: Visit,
+        ota_request: OtaRequest,
         body: bytes,
         headers: Mapping[str, str],
         own_host: str,
@@ -74,7 +74,7 @@ class FirmwareOffers:
         """
         if self.busy():
             return {}
-        offered = await self.ask(read_running(visit, body))
+        offered = await self.ask(read_running(ota_request, body))
         if offered is None:
             return {}
         url = self.links.url(offered.ticket, headers, own_host, trust_forwarded=trust_forwarded)
@@ -82,8 +82,8 @@ class FirmwareOffers:
         return section | ({"force": 1} if offered.force else {})  # a number (ota.cc, CheckVersion)
 
 
-def read_running(visit: Visit, body: bytes) -> RunningFirmware:
-    """Return what a device states, of which ``visit`` has a part already."""
+def read_running(ota_request: OtaRequest, body: bytes) -> RunningFirmware:
+    """Return what a device states, of which ``ota_request`` has a part already."""
     document: Any = None
     with suppress(ValueError, RecursionError):  # every field is optional, so is the body
         document = json.loads(body)
@@ -92,10 +92,10 @@ def read_running(visit: Visit, body: bytes) -> RunningFirmware:
     application = document.get("application")
     digest = application.get("elf_sha256") if isinstance(application, dict) else None
     return RunningFirmware(
-        device_id=visit.device_id,
-        board=visit.board,
-        chip=visit.chip,
-        version=visit.firmware,
+        device_id=ota_request.device_id,
+        board=ota_request.board,
+        chip=ota_request.chip,
+        version=ota_request.firmware,
         elf_sha256=digest if isinstance(digest, str) and _DIGEST.fullmatch(digest) else "",
         room=_room(document),
     )

@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo
 from vixio.core.errors import ConfigError
 from vixio.core.wall_clock import now_s
 from vixio.http.public_url import public_url
-from vixio.transports.admission.access import OPEN_DOOR, Invitation, Visit
+from vixio.transports.admission.access import OPEN_DOOR, OtaDecision, OtaRequest
 from vixio.transports.admission.firmware import Firmware
 from vixio.transports.admission.identity import Identity
 
@@ -119,14 +119,16 @@ def stated_firmware(body: bytes, user_agent: str) -> Firmware:
     return _firmware(_document(body), user_agent)
 
 
-def read_visit(identity: Identity, headers: Mapping[str, str], body: bytes, address: str) -> Visit:
+def read_ota_request(
+    identity: Identity, headers: Mapping[str, str], body: bytes, address: str
+) -> OtaRequest:
     """Return what a device says of itself at OTA (ota.cc, SetupHttp; board.cc,
     GetSystemInfoJson). Whatever is not a name or a version counts as unsaid."""
     document = _document(body)
     firmware = _firmware(document, headers.get("user-agent", ""))
     chip, serial = _text(document, "chip_model_name"), headers.get("serial-number", "")
     tag = _TAG.match(headers.get("accept-language", "") or _text(document, "language"))
-    return Visit(
+    return OtaRequest(
         device_id=identity.device_id,
         client_id=identity.client_id,
         address=address,
@@ -186,7 +188,7 @@ def ota_answer(
     own_host: str,
     *,
     trust_forwarded: bool | None = None,
-    invitation: Invitation = OPEN_DOOR,
+    decision: OtaDecision = OPEN_DOOR,
     firmware: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return what a device needs to connect, or what it has to wait for.
@@ -210,15 +212,15 @@ def ota_answer(
         "firmware": firmware
         or {"version": device_version(body, headers.get("user-agent", "")), "url": ""},
     }
-    if not invitation.admitted:
-        answer["activation"] = {"code": invitation.code, "message": invitation.message}
-        if invitation.challenge:
-            answer["activation"]["challenge"] = invitation.challenge
-        if not invitation.token:
+    if not decision.admitted:
+        answer["activation"] = {"code": decision.code, "message": decision.message}
+        if decision.challenge:
+            answer["activation"]["challenge"] = decision.challenge
+        if not decision.token:
             return answer
     answer["websocket"] = {
         "url": websocket_url(settings, headers, own_host, trust_forwarded=trust_forwarded),
         "version": settings.websocket_version,
-        "token": invitation.token or NONE_NEEDED,
+        "token": decision.token or NONE_NEEDED,
     }
     return answer

@@ -60,7 +60,7 @@ MESSAGES: Final = Spec(
     ("reason",),
 )
 STALLS: Final = Spec(
-    "vixio_cluster_stalls_total", "counter", "Times that the process stood still for 1.5 s."
+    "vixio_cluster_stalls_total", "counter", "Stalls of the process of 1.5 s or longer."
 )
 CLAIMS: Final = Spec(
     "vixio_cluster_claims_lost_total",

@@ -27,7 +27,7 @@ _GROUPS: Final = {
 
 
 async def done(work: Awaitable[T]) -> T:
-    """Raises ToolError for what the desk refuses."""
+    """Raises ToolError for what the repository refuses."""
     try:
         return await work
     except RemindersUnavailable as error:

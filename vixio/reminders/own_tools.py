@@ -11,9 +11,9 @@ from vixio.core.messages import message
 from vixio.core.tools.context import ToolContext
 from vixio.core.tools.types import JsonObject
 from vixio.reminders.asked import Day, at_time, done, length_ms, when
-from vixio.reminders.desk import ReminderDesk
 from vixio.reminders.names import Listeners
 from vixio.reminders.records import WAITING, Delivery, Kind, Order
+from vixio.reminders.repository import ReminderRepository
 from vixio.reminders.schedule import Rule, local
 from vixio.reminders.service import ReminderService
 from vixio.reminders.words import duration
@@ -184,7 +184,7 @@ class OwnTools:
         for each in chosen:
             try:
                 by = f"device:{context.device_id}"
-                gone.append(await done(self._service.at_desk(_cancelling(each.id, by))))
+                gone.append(await done(self._service.with_repository(_cancelling(each.id, by))))
             except ToolError:
                 if len(chosen) == 1:
                     raise
@@ -195,12 +195,18 @@ class OwnTools:
         }
 
     async def _set(self, order: Order, spoken: str) -> JsonObject:
-        delivery = await done(self._service.at_desk(lambda desk: desk.add(order)))
+        delivery = await done(
+            self._service.with_repository(lambda repository: repository.add(order))
+        )
         return {**self._data(0, delivery, self._service.clock()), "spoken": spoken}
 
     async def _waiting(self, context: ToolContext, kind: KindName) -> list[Delivery]:
         device, kinds = self._device(context), (Kind(kind),) if kind else OWN
-        found = await done(self._service.at_desk(lambda desk: desk.deliveries(device, kinds=kinds)))
+        found = await done(
+            self._service.with_repository(
+                lambda repository: repository.deliveries(device, kinds=kinds)
+            )
+        )
         return [each for each in found if each.state in WAITING]
 
     def _chosen(
@@ -261,5 +267,5 @@ class OwnTools:
         return context.device_id
 
 
-def _cancelling(delivery_id: str, by: str) -> Callable[[ReminderDesk], Awaitable[Delivery]]:
-    return lambda desk: desk.cancel(delivery_id, by)
+def _cancelling(delivery_id: str, by: str) -> Callable[[ReminderRepository], Awaitable[Delivery]]:
+    return lambda repository: repository.cancel(delivery_id, by)

@@ -59,7 +59,9 @@ class RoomTools:
             sender=me.called if me is not None else "",
         )
         orders = [replace(order, device_id=each.device_id) for each in listeners]
-        added = await done(self._service.at_desk(lambda desk: desk.announce(orders)))
+        added = await done(
+            self._service.with_repository(lambda repository: repository.announce(orders))
+        )
         told = {each.device_id for each in added}
         connected = [each for each in listeners if each.device_id in told and each.connected]
         key = "passed_on" if connected else "passed_on_later"

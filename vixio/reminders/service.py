@@ -8,8 +8,8 @@ from typing import TypeVar
 from vixio.core.wall_clock import now_ms
 from vixio.database.database import Database
 from vixio.database.link import Link, Operation, Rejected, Unavailable
-from vixio.reminders.desk import Limits, ReminderDesk, Told
 from vixio.reminders.records import ReminderError
+from vixio.reminders.repository import Limits, ReminderChange, ReminderRepository
 
 T = TypeVar("T")
 
@@ -33,28 +33,28 @@ class ReminderService:
         self.clock = clock
         self.on_change: Callable[[], None] = lambda: None
         """Called after every change, in this process."""
-        self.on_told: Callable[[Told], None] = lambda _told: None
-        """Called with what users have had done by voice, in this process."""
+        self.on_spoken_change: Callable[[ReminderChange], None] = lambda _change: None
+        """Called with each change that a user made by voice, in this process."""
         self._link = link
         self._limits = limits
 
-    async def at_desk(self, work: Callable[[ReminderDesk], Awaitable[T]]) -> T:
-        """Have something done, and what is due already said.
+    async def with_repository(self, work: Callable[[ReminderRepository], Awaitable[T]]) -> T:
+        """Run ``work`` on the reminders, then start what is due.
 
         Raises ReminderError, RemindersUnavailable.
         """
 
-        async def there(database: Database) -> tuple[T, Sequence[Told]]:
-            desk = ReminderDesk(database, self._limits, self.clock)
-            return await work(desk), desk.told
+        async def there(database: Database) -> tuple[T, Sequence[ReminderChange]]:
+            repository = ReminderRepository(database, self._limits, self.clock)
+            return await work(repository), repository.changes
 
         try:
-            result, told = await self._link.call(Operation(there, (ReminderError,)))
+            result, changes = await self._link.call(Operation(there, (ReminderError,)))
         except Unavailable as error:
             raise RemindersUnavailable("it cannot be stored at the moment: try again") from error
         except Rejected as error:
             raise ReminderError("it cannot be stored: say it in other words") from error
         self.on_change()
-        for each in told:
-            self.on_told(each)
+        for each in changes:
+            self.on_spoken_change(each)
         return result

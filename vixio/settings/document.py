@@ -22,9 +22,9 @@ from vixio.core.errors import ConfigError
 from vixio.settings.env_file import ENV_NAME, env_file, read_env
 from vixio.settings.key_path import KeyPath, show_path
 from vixio.settings.origin import Origin
-from vixio.settings.slips import find_slip, odd_quotes
 from vixio.settings.variables import expanded
 from vixio.settings.yaml_errors import explain
+from vixio.settings.yaml_typos import find_slip, odd_quotes
 
 _LINE_BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
 """As YAML has it."""

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 
 import yaml
 
-from vixio.settings.slips import Slip, find_slip, tab
+from vixio.settings.yaml_typos import YamlTypo, find_slip, tab
 
 _SECTION = re.compile(r"\s*\[[\w.-]+\]\s*$")
 _PAIR = re.compile(r"\S:\s")
 
 
-def explain(error: yaml.MarkedYAMLError, lines: Sequence[str]) -> Slip:
+def explain(error: yaml.MarkedYAMLError, lines: Sequence[str]) -> YamlTypo:
     """Return the line of a mistake and the message, without the file's name.
 
     ``lines``: of the file. The line is 0 if the error has no place.
@@ -24,20 +24,22 @@ def explain(error: yaml.MarkedYAMLError, lines: Sequence[str]) -> Slip:
     mark = error.problem_mark or error.context_mark
     problem = error.problem or error.context or "unreadable"
     if mark is None:
-        return Slip(0, f"not valid YAML: {problem}")
+        return YamlTypo(0, f"not valid YAML: {problem}")
     line = mark.line + 1
     if r"'\t'" in problem:
-        return Slip(line, tab(mark.column + 1))
+        return YamlTypo(line, tab(mark.column + 1))
     began = error.context_mark.line + 1 if error.context_mark is not None else line
     return (
         _slip(error, lines, began, line)
         or _by_context(error, lines, began, line)
         or _by_problem(problem, lines, line, mark.column)
-        or Slip(line, f"not valid YAML: {problem}")
+        or YamlTypo(line, f"not valid YAML: {problem}")
     )
 
 
-def _slip(error: yaml.MarkedYAMLError, lines: Sequence[str], began: int, line: int) -> Slip | None:
+def _slip(
+    error: yaml.MarkedYAMLError, lines: Sequence[str], began: int, line: int
+) -> YamlTypo | None:
     """Return the slip where the parser stopped, or one line above: it often goes on until there."""
     if "simple key" in (error.context or ""):
         return find_slip(lines, began, began)
@@ -56,29 +58,29 @@ def _above(lines: Sequence[str], line: int) -> int:
 
 def _by_context(
     error: yaml.MarkedYAMLError, lines: Sequence[str], began: int, line: int
-) -> Slip | None:
+) -> YamlTypo | None:
     """Explain what was begun and not ended."""
     context, problem = error.context or "", error.problem or ""
     column = error.context_mark.column if error.context_mark is not None else 0
     if "simple key" in context:
-        return Slip(began, "this line has no colon: expected `key: value`")
+        return YamlTypo(began, "this line has no colon: expected `key: value`")
     if "quoted scalar" in context:
         if "escape" in problem:
-            return Slip(
+            return YamlTypo(
                 line,
                 r'within "…" a backslash has a meaning of its own: write the value in '
                 r"'…', or / or \\ for each \ ",
             )
-        return Slip(began, f"the quote in column {column + 1} is not closed")
+        return YamlTypo(began, f"the quote in column {column + 1} is not closed")
     if "alias" in context or "anchor" in context:
         sign = "*" if "alias" in context else "&"
-        return Slip(line, f'a value that begins with {sign} needs quotes: "{sign}…"')
+        return YamlTypo(line, f'a value that begins with {sign} needs quotes: "{sign}…"')
     for name, opening, closing in (("mapping", "{", "}"), ("sequence", "[", "]")):
         if f"flow {name}" not in context:
             continue
         if any("${" in text for text in lines[line - 1 : line]):
-            return Slip(line, 'within {…} or […] a variable needs quotes: write "${VAR}"')
-        return Slip(
+            return YamlTypo(line, 'within {…} or […] a variable needs quotes: write "${VAR}"')
+        return YamlTypo(
             began,
             f"the {opening} of this line is not closed: a comma or {closing} is missing"
             + (f" before line {line}" if line > began else ""),
@@ -86,44 +88,50 @@ def _by_context(
     return None
 
 
-def _by_problem(problem: str, lines: Sequence[str], line: int, column: int) -> Slip | None:
+def _by_problem(problem: str, lines: Sequence[str], line: int, column: int) -> YamlTypo | None:
     text = lines[line - 1] if line <= len(lines) else ""
     if problem.startswith("mapping values"):
         return _unexpected_colon(lines, line)
     if "cannot start any token" in problem:
-        return Slip(line, f'a value that begins with {text[column : column + 1]} needs quotes: "…"')
+        return YamlTypo(
+            line, f'a value that begins with {text[column : column + 1]} needs quotes: "…"'
+        )
     if "another document" in problem:
-        return Slip(line, "a second document begins here (---): a file holds one, remove the line")
+        return YamlTypo(
+            line, "a second document begins here (---): a file holds one, remove the line"
+        )
     if problem.startswith("sequence entries"):
-        return Slip(line, "a list begins below its key: write `- …` in a line of its own")
+        return YamlTypo(line, "a list begins below its key: write `- …` in a line of its own")
     above = _above(lines, line)
     if above and _SECTION.match(lines[above - 1]):
         name = lines[above - 1].strip(" []")
-        return Slip(above, f"a section is written `{name}:`, and its keys are indented below it")
+        return YamlTypo(
+            above, f"a section is written `{name}:`, and its keys are indented below it"
+        )
     if "<block end>" not in problem:
         return None
     if column > len(text) - len(text.lstrip()):
-        return Slip(
+        return YamlTypo(
             line,
             f"the value of this line ends before column {column + 1}, and more follows: a text "
             "with quotes in it, or that begins with a bracket, needs quotes around all of it: "
             '"…"',
         )
-    return Slip(line, f"{_indented(lines, line)}, as no line above: {_ALIGN}")
+    return YamlTypo(line, f"{_indented(lines, line)}, as no line above: {_ALIGN}")
 
 
 _ALIGN = "keys of one section begin in the same column"
 
 
-def _unexpected_colon(lines: Sequence[str], line: int) -> Slip:
+def _unexpected_colon(lines: Sequence[str], line: int) -> YamlTypo:
     above = _above(lines, line)
     deeper = above and _width(lines[line - 1]) > _width(lines[above - 1])
     if deeper and len(_PAIR.findall(lines[line - 1] + " ")) == 1:
-        return Slip(
+        return YamlTypo(
             line,
             f"{_indented(lines, line)}, more than line {above}, which has a value: {_ALIGN}",
         )
-    return Slip(line, 'a text with a colon and a space in it needs quotes: "…"')
+    return YamlTypo(line, 'a text with a colon and a space in it needs quotes: "…"')
 
 
 def _indented(lines: Sequence[str], line: int) -> str:

@@ -16,8 +16,8 @@ from vixio.api.keys import MAX_USER_AGENT, SESSION_MS, USED_MS, Keys, TokenKind
 from vixio.api.passwords import hash_password, is_password, new_password
 from vixio.api.scopes import ALL, Scope, read_scopes
 from vixio.database.database import Database
-from vixio.devices.desk import Desk
 from vixio.devices.records import NotKnown, RegistryError
+from vixio.devices.repository import DeviceRepository
 
 __all__ = ["make", "postgres_url"]
 
@@ -61,7 +61,7 @@ async def test_a_token_is_known_by_its_text_and_only_its_digest_is_stored(make: 
         assert text not in str([dict(row) for row in rows])
         for wrong in (text[:-1], text + "a", "", NEVER_TOKEN, text.removeprefix("vixio_pat_")):
             assert await keys.holder(wrong) is None
-        changes = await Desk(database).audit(9)
+        changes = await DeviceRepository(database).audit(9)
         assert [(each.actor, each.action) for each in changes] == [(ME, "created")]
         assert text not in str(changes)
 

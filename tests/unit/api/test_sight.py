@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from vixio.api.access import Principal, PrincipalKind
+from vixio.api.event_visibility import seen, sees, sees_anything
 from vixio.api.scopes import Scope
-from vixio.api.sight import seen, sees, sees_anything
 from vixio.feed.content import CHANGED
 from vixio.feed.entry import Entry
 
@@ -30,8 +30,8 @@ def change(about: str) -> Entry:
 
 
 def shown(entry: Entry, who: Principal) -> dict[str, Any] | None:
-    sight = sees(entry, who)
-    return None if sight is None else seen(entry, sight)
+    visible = sees(entry, who)
+    return None if visible is None else seen(entry, visible)
 
 
 def test_words_are_for_readers_of_conversations() -> None:

@@ -13,8 +13,8 @@ import pytest
 
 from vixio.api.service import ApiService
 from vixio.api.turn_stream import TurnStream
-from vixio.conversations.desk import PART, ConversationDesk, Turns
 from vixio.conversations.records import TurnRecord
+from vixio.conversations.repository import PART, ConversationRepository, Turns
 from vixio.database.create import make_database
 from vixio.database.database import Database
 from vixio.transports.admission.access import RegistryUnavailable
@@ -47,7 +47,7 @@ class Registry:
 async def registry(tmp_path: Path) -> AsyncIterator[Registry]:
     database = make_database(tmp_path, "")
     await database.open()
-    await ConversationDesk(database).write(written())
+    await ConversationRepository(database).write(written())
     yield Registry(database)
     await database.close()
 

@@ -27,13 +27,13 @@ from vixio.database.create import make_database
 from vixio.database.database import Database
 from vixio.database.migrate import migrations
 from vixio.database.postgresql import PostgreSQLDatabase
-from vixio.devices.desk import Desk
+from vixio.devices.contacts import DeviceContacts
 from vixio.devices.records import AccessMode
-from vixio.devices.visits import Visits
+from vixio.devices.repository import DeviceRepository
 from vixio.memory.records import device_key
 from vixio.memory.sqlite_store import SQLiteStore
 from vixio.memory.store import MemoryStore
-from vixio.transports.admission.access import Visit
+from vixio.transports.admission.access import OtaRequest
 
 KITCHEN = "02:00:00:00:00:01"
 IMAGE = random.Random(1).randbytes(700_000)
@@ -52,19 +52,19 @@ async def place(folder: Path, database: Database) -> AsyncIterator[Place]:
 
 async def fill(here: Place) -> None:
     """Put something into every part of a place."""
-    desk = Desk(here.database)
-    await desk.profiles.put("child", {"language": "de", "user": "Zoë"}, "me")
-    await desk.add(KITCHEN, "me", name="Küche", key="ab" * 32)
-    await desk.assign(KITCHEN, "child", "me")
-    visit = Visit(device_id="02:00:00:00:00:02", client_id="c")
-    await Visits(here.database).visit(visit, AccessMode.ACTIVATION, None)
+    repository = DeviceRepository(here.database)
+    await repository.profiles.put("child", {"language": "de", "user": "Zoë"}, "me")
+    await repository.add(KITCHEN, "me", name="Küche", key="ab" * 32)
+    await repository.assign(KITCHEN, "child", "me")
+    visit = OtaRequest(device_id="02:00:00:00:00:02", client_id="c")
+    await DeviceContacts(here.database).decide(visit, AccessMode.ACTIVATION, None)
     assert here.store is not None
     await here.store.save_turn(KITCHEN, [UserMessage("hi"), AssistantMessage("Hello, Zoë.")])
     await here.store.save_turn(KITCHEN, [UserMessage("bye"), AssistantMessage("Bye.")])
     await here.store.save_summary(KITCHEN, "They greeted.", keep=9)
     await here.store.save_facts(KITCHEN, ["likes tea"])
-    anna = await desk.people.add("Anna", "me")
-    await desk.give(KITCHEN, "Anna", "me")
+    anna = await repository.people.add("Anna", "me")
+    await repository.give(KITCHEN, "Anna", "me")
     await here.store.save_facts(device_key(person_owner(anna.id)), ["likes coffee"])
     (here.folder / "token_secret").write_text("s" * 64)
     image = here.folder / "firmware" / "box" / "1.0.0" / "xiaozhi.bin"
@@ -136,7 +136,7 @@ async def test_all_places_are_looked_at_before_one_is_filled(tmp_path: Path, tak
     async with place(other, make_database(other, "")) as there:
         assert there.store is not None
         if taken == "registry":
-            await Desk(there.database).add(KITCHEN, "me")
+            await DeviceRepository(there.database).add(KITCHEN, "me")
         else:
             await there.store.save_facts(KITCHEN, ["likes tea"])
         before = await content(there)
@@ -174,7 +174,7 @@ async def test_what_was_acknowledged_before_a_backup_is_in_it(make: Make, tmp_pa
     (tmp_path / "there").mkdir()
     async with place(tmp_path / "there", make_database(tmp_path / "there", "")) as there:
         await restore(there, tmp_path / "backup.tar.gz")
-        found = {device.id: device for device in await Desk(there.database).devices()}
+        found = {device.id: device for device in await DeviceRepository(there.database).devices()}
         await check(there.database, told, later=True)
     assert len(found) > 5
 
@@ -233,7 +233,7 @@ async def test_no_file_is_written_elsewhere(tmp_path: Path, name: str) -> None:
     folder = tmp_path / "data"
     folder.mkdir()
     async with place(folder, make_database(folder, "")) as there:
-        with pytest.raises(BackupError, match="a place that is none"):
+        with pytest.raises(BackupError, match="in an unknown place"):
             await restore(there, file)
     assert not (tmp_path / "up").exists()
 
@@ -243,7 +243,7 @@ async def test_a_backup_of_a_newer_version_is_refused(tmp_path: Path) -> None:
     await database.open()
     with pytest.raises(BackupError, match="newer Vixio"):
         await registry.load(database, {}, migrations()[-1].version + 1)
-    with pytest.raises(BackupError, match="a column in devices that is none"):
+    with pytest.raises(BackupError, match="unknown column in the backup's table devices"):
         await registry.load(database, {"devices": [{"id) VALUES (1); --": 1}]}, 1)
     await database.close()
 

@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 from vixio.database.create import make_database
-from vixio.devices.desk import Desk
+from vixio.devices.repository import DeviceRepository
 from vixio_bench.load.figures import Result
 from vixio_bench.load.registered import comparison, registry_of
 from vixio_bench.load.usage import Spread
@@ -18,7 +18,7 @@ def test_a_registry_is_filled(tmp_path: Path) -> None:
     async def known() -> int:
         database = make_database(Path(section["folder"]), section["database"])
         await database.open()
-        devices = await Desk(database).devices()
+        devices = await DeviceRepository(database).devices()
         await database.close()
         assert all(device.claimed_at for device in devices)
         return len({device.id for device in devices})

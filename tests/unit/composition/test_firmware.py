@@ -126,7 +126,7 @@ async def test_a_device_that_is_not_let_in_gets_nothing(tmp_path: Path) -> None:
             await released(at, tmp_path, images.application())
             assert await at.ota() == {"version": "2.4.1", "url": ""}
             assert await at.manager.attempts() == []
-            await registry.at_desk(lambda desk: desk.add(DEVICE, "test"))
+            await registry.with_repository(lambda repository: repository.add(DEVICE, "test"))
             assert (await at.ota())["version"] == "2.4.2"
     finally:
         await registry.stop()

@@ -11,11 +11,11 @@ from click.testing import CliRunner
 
 from tests.support.registry_databases import Make
 from vixio.cli.commands import main
-from vixio.conversations import desk as desk_module
 from vixio.conversations import recorder as recorder_module
-from vixio.conversations.desk import PART, ConversationDesk, Turns
+from vixio.conversations import repository as desk_module
 from vixio.conversations.recorder import DAY_MS, MAX_OPEN, TurnRecorder
 from vixio.conversations.records import AROUND, MAX_TOOL_WORDS, TurnRecord
+from vixio.conversations.repository import PART, ConversationRepository, Turns
 from vixio.core.metrics import Counters, ModelUse, ToolTiming, TurnTimeline
 from vixio.core.session.events import (
     Event,
@@ -33,7 +33,7 @@ from vixio.core.wall_clock import now_ms
 from vixio.database.create import make_database
 from vixio.database.database import Database
 from vixio.database.link import Link
-from vixio.devices.desk import Desk
+from vixio.devices.repository import DeviceRepository
 
 KITCHEN = "02:00:00:00:00:01"
 WHO = (KITCHEN, "s", 0.0)
@@ -74,7 +74,7 @@ async def recorded(make: Make, events: list[Event], **options: float) -> list[Tu
     assert not counters.get("conversations.lost")
     database = make()
     await database.open()
-    found = list(await ConversationDesk(database).turns(Turns.of_session("s")))
+    found = list(await ConversationRepository(database).turns(Turns.of_session("s")))
     await database.close()
     return found
 
@@ -137,8 +137,8 @@ async def test_old_turns_go(make: Make, monkeypatch: pytest.MonkeyPatch) -> None
 async def test_conversations_are_listed_and_erased(make: Make) -> None:
     database = make()
     await database.open()
-    desk, devices = ConversationDesk(database), Desk(database)
-    await desk.write(
+    repository, devices = ConversationRepository(database), DeviceRepository(database)
+    await repository.write(
         [
             TurnRecord(device_id, session, number, at=at)
             for device_id, session, number, at in (
@@ -149,49 +149,49 @@ async def test_conversations_are_listed_and_erased(make: Make) -> None:
             )
         ]
     )
-    listed = await desk.conversations()
+    listed = await repository.conversations()
     assert [(each.session_id, each.turns, each.began_at) for each in listed] == [
         ("c", 1, 40),
         ("b", 1, 30),
         ("a", 2, 10),
     ]
-    assert [each.session_id for each in await desk.conversations(KITCHEN, limit=1)] == ["b"]
-    assert [each.turn for each in await desk.turns(Turns.of_device(KITCHEN))] == [1, 2, 1]
-    assert await desk.erase(KITCHEN, "a") == 2
-    assert await desk.erase("nobody") == 0
+    assert [each.session_id for each in await repository.conversations(KITCHEN, limit=1)] == ["b"]
+    assert [each.turn for each in await repository.turns(Turns.of_device(KITCHEN))] == [1, 2, 1]
+    assert await repository.erase(KITCHEN, "a") == 2
+    assert await repository.erase("nobody") == 0
     await devices.add(KITCHEN, "me")
     await devices.forget(KITCHEN, "me")
-    assert [each.session_id for each in await desk.conversations()] == ["c"]
+    assert [each.session_id for each in await repository.conversations()] == ["c"]
     await database.close()
 
 
 async def test_a_page_of_conversations_reads_no_others(make: Make) -> None:
     database = make()
     await database.open()
-    desk = ConversationDesk(database)
+    repository = ConversationRepository(database)
     at = iter(range(1_000))
     # Two conversations go on at the same time, so their turns alternate.
-    await desk.write(
+    await repository.write(
         [TurnRecord(KITCHEN, name, turn, next(at)) for turn in (1, 2) for name in "ab"]
     )
-    await desk.write([TurnRecord("bath", "c", turn, next(at)) for turn in (7, 8, 9)])
-    pages = [await desk.conversations(limit=1, offset=offset) for offset in range(4)]
+    await repository.write([TurnRecord("bath", "c", turn, next(at)) for turn in (7, 8, 9)])
+    pages = [await repository.conversations(limit=1, offset=offset) for offset in range(4)]
     assert [[(each.session_id, each.turns) for each in page] for page in pages] == [
         [("c", 3)],
         [("b", 2)],
         [("a", 2)],
         [],
     ]
-    assert [each.session_id for each in await desk.conversations("bath")] == ["c"]
+    assert [each.session_id for each in await repository.conversations("bath")] == ["c"]
     await database.close()
 
 
 async def test_conversations_are_searched(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     database = make()
     await database.open()
-    desk = ConversationDesk(database)
+    repository = ConversationRepository(database)
     long = "x" * 100
-    await desk.write(
+    await repository.write(
         [
             TurnRecord(KITCHEN, "a", 1, 10, heard="Good morning", said=f"{long} 100% Sunny {long}"),
             TurnRecord(KITCHEN, "a", 2, 20, heard="sunny?", said="Yes."),
@@ -202,7 +202,7 @@ async def test_conversations_are_searched(make: Make, monkeypatch: pytest.Monkey
     )
 
     async def found(words: str, device_id: str = "", **page: int) -> list[tuple[str, int, int]]:
-        listed = await desk.search(words, device_id, **page)
+        listed = await repository.search(words, device_id, **page)
         return [(each.session_id, each.turns, each.match.turn) for each in listed if each.match]
 
     assert await found("SUNNY") == [("c", 2, 1), ("b", 1, 1), ("a", 2, 1)]
@@ -213,7 +213,7 @@ async def test_conversations_are_searched(make: Make, monkeypatch: pytest.Monkey
     assert await found("sunny!") == [("b", 1, 1)]
     assert await found("yes") == [("a", 2, 2)]
     assert await found("'; DROP TABLE turns") == []
-    (only,) = await desk.search("100% sunny")
+    (only,) = await repository.search("100% sunny")
     assert only.match is not None
     around = "x" * (AROUND - 1)
     assert (only.match.by, only.match.text) == ("assistant", f"…{around} 100% Sunny {around}…")
@@ -226,18 +226,18 @@ async def test_conversations_are_searched(make: Make, monkeypatch: pytest.Monkey
 async def test_many_turns_are_read_in_parts(make: Make) -> None:
     database = make()
     await database.open()
-    desk = ConversationDesk(database)
+    repository = ConversationRepository(database)
     # Half of them at the same moment, so that the place within it counts.
     number = PART * 2 + 10
     written = [TurnRecord(KITCHEN, "s", turn, max(turn, PART)) for turn in range(number)]
-    await desk.write([*written, TurnRecord("bath", "c", 1, 5)])
-    first = await desk.part(Turns.of_device(KITCHEN))
+    await repository.write([*written, TurnRecord("bath", "c", 1, 5)])
+    first = await repository.part(Turns.of_device(KITCHEN))
     assert [each.turn for each in first] == list(range(PART))
-    second = await desk.part(Turns.of_device(KITCHEN), first[-1])
+    second = await repository.part(Turns.of_device(KITCHEN), first[-1])
     assert [each.turn for each in second] == list(range(PART, 2 * PART))
     for turns in (Turns.of_device(KITCHEN), Turns.of_session("s")):
-        assert [each.turn for each in await desk.turns(turns)] == list(range(number))
-    assert await desk.part(Turns.of_session("s"), written[-1]) == []
+        assert [each.turn for each in await repository.turns(turns)] == list(range(number))
+    assert await repository.part(Turns.of_session("s"), written[-1]) == []
     await database.close()
 
 

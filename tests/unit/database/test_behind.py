@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.support.waiting import until
-from vixio.database.behind import WriteBehind
 from vixio.database.create import make_database
 from vixio.database.database import Database
 from vixio.database.link import Link
+from vixio.database.write_behind import WriteBehind
 
 
 class Written:
@@ -88,7 +88,7 @@ async def test_a_database_that_goes_away_meanwhile_loses_nothing(tmp_path: Path)
 async def test_a_reader_finds_what_was_noted_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vixio.database.behind.GATHER_S", 3600.0)
+    monkeypatch.setattr("vixio.database.write_behind.GATHER_S", 3600.0)
     here = Written(tmp_path)
     await here.behind.caught_up()  # nothing was noted
     here.add(1)
@@ -105,7 +105,7 @@ async def test_a_reader_finds_what_was_noted_before(
 async def test_a_reader_does_not_wait_for_a_database_that_is_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vixio.database.behind.CAUGHT_UP_S", 0.05)
+    monkeypatch.setattr("vixio.database.write_behind.CAUGHT_UP_S", 0.05)
     here = Written(tmp_path)
     here.away = 1_000_000
     here.add(1)

@@ -9,21 +9,21 @@ import pytest
 
 from tests.support.registry_databases import Make
 from vixio.core.device import Device
-from vixio.devices.desk import Desk
-from vixio.devices.news import Known, read_news
 from vixio.devices.profiles import SettingsProfiles
 from vixio.devices.records import RegistryError, Standing
+from vixio.devices.registry_cache import RegistrySnapshot, read_changes
+from vixio.devices.repository import DeviceRepository
 from vixio.settings import Settings
 
 KITCHEN = "02:00:00:00:00:01"
 
 
-def profiles_of(known: Known, **settings: object) -> SettingsProfiles:
+def profiles_of(known: RegistrySnapshot, **settings: object) -> SettingsProfiles:
     return SettingsProfiles(Settings.model_validate(settings), known)
 
 
 def test_the_registry_stands_between_patterns_and_the_devices_own_section() -> None:
-    known = Known(
+    known = RegistrySnapshot(
         standings={KITCHEN: Standing(name="Kitchen", profile="child")},
         profiles={"child": {"language": "de", "place": "home", "user": "Mia"}},
     )
@@ -38,7 +38,7 @@ def test_the_registry_stands_between_patterns_and_the_devices_own_section() -> N
 
 
 def test_a_change_is_seen_at_the_next_look_and_equal_ones_are_one_object() -> None:
-    known = Known(standings={KITCHEN: Standing(profile="a"), "b": Standing(profile="a")})
+    known = RegistrySnapshot(standings={KITCHEN: Standing(profile="a"), "b": Standing(profile="a")})
     profiles = profiles_of(known)
     plain = profiles(Device(KITCHEN))
     known.profiles["a"] = {"language": "de"}
@@ -50,7 +50,7 @@ def test_a_change_is_seen_at_the_next_look_and_equal_ones_are_one_object() -> No
 
 def test_a_profile_names_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHILD", "Mia")
-    known = Known(
+    known = RegistrySnapshot(
         standings={KITCHEN: Standing(profile="a")},
         profiles={"a": {"user": "${CHILD}", "tools": {"deny": ["${NOBODY:app/*}"]}}},
     )
@@ -69,7 +69,9 @@ def test_a_profile_names_variables(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_profile_that_does_not_fit_is_left_out(
     content: dict[str, object], words: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    known = Known(standings={KITCHEN: Standing(profile="a", name="Bath")}, profiles={"a": content})
+    known = RegistrySnapshot(
+        standings={KITCHEN: Standing(profile="a", name="Bath")}, profiles={"a": content}
+    )
     profiles = profiles_of(known)
     with caplog.at_level(logging.ERROR):
         for _ in range(3):
@@ -81,36 +83,36 @@ def test_a_profile_that_does_not_fit_is_left_out(
 async def test_profiles_are_written_assigned_and_removed(make: Make) -> None:
     database = make()
     await database.open()
-    desk, known = Desk(database), Known()
+    repository, known = DeviceRepository(database), RegistrySnapshot()
 
     async def look() -> None:
-        news = await read_news(database, known.last, 0, sure=True)
+        news = await read_changes(database, known.last, 0, sure=True)
         assert news is not None
         news.apply(known)
 
-    await desk.add(KITCHEN, "me")
-    await desk.profiles.put("child", {"language": "de"}, "me")
-    assert (await desk.assign(KITCHEN, "child", "me")).profile == "child"
+    await repository.add(KITCHEN, "me")
+    await repository.profiles.put("child", {"language": "de"}, "me")
+    assert (await repository.assign(KITCHEN, "child", "me")).profile == "child"
     await look()
     assert known.profiles == {"child": {"language": "de"}}
     assert known.standings[KITCHEN].profile == "child"
-    await desk.profiles.put("child", {"language": "fr"}, "me")
+    await repository.profiles.put("child", {"language": "fr"}, "me")
     await look()
     assert known.profiles["child"] == {"language": "fr"}
     with pytest.raises(RegistryError, match="no profile 'adult'"):
-        await desk.assign(KITCHEN, "adult", "me")
-    await desk.profiles.remove("child", "me")
+        await repository.assign(KITCHEN, "adult", "me")
+    await repository.profiles.remove("child", "me")
     await look()
     assert known.profiles == {}
-    assert (await desk.device(KITCHEN)).profile is None
+    assert (await repository.device(KITCHEN)).profile is None
     with pytest.raises(RegistryError, match="no profile 'child'"):
-        await desk.profiles.remove("child", "me")
+        await repository.profiles.remove("child", "me")
     for wrong in ("", "a/b", "x" * 65):
         with pytest.raises(RegistryError, match="is no name for a profile"):
-            await desk.profiles.put(wrong, {}, "me")
+            await repository.profiles.put(wrong, {}, "me")
     with pytest.raises(RegistryError, match="at most 64 KB"):
-        await desk.profiles.put("large", {"instructions": "x" * 70_000}, "me")
-    written = [change for change in await desk.audit(9) if change.action == "profile written"]
+        await repository.profiles.put("large", {"instructions": "x" * 70_000}, "me")
+    written = [change for change in await repository.audit(9) if change.action == "profile written"]
     assert [change.detail for change in written] == ['{"keys": "language"}'] * 2
     await database.close()
 

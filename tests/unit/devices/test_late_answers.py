@@ -62,7 +62,7 @@ async def test_an_old_answer_does_not_send_away_a_device_that_was_claimed_since(
     async with running(make, tokens=tokens) as there:
         assert await there.visit() == ""
         registry = registry_of(lambda: slow, AccessMode.ACTIVATION, counters, tokens)
-        here = Here(registry, there.desk, counters)
+        here = Here(registry, there.repository, counters)
         slow.may_arrive.clear()
         registry.start()  # it reads that the device waits for its claim
         assert await asyncio.to_thread(slow.answered.wait, 60)
@@ -71,7 +71,7 @@ async def test_an_old_answer_does_not_send_away_a_device_that_was_claimed_since(
         slow.may_arrive.set()
         await until(lambda: registry.stats()["devices_claimed"])
         assert here.sent_away == []
-        await there.desk.forget(KITCHEN, "me")  # at once: the token is still a new one
+        await there.repository.forget(KITCHEN, "me")  # at once: the token is still a new one
         await until(lambda: here.sent_away)
         await registry.stop()
 
@@ -83,12 +83,12 @@ async def test_a_device_that_is_forgotten_before_anything_was_read_is_sent_away(
     tokens, slow = device_tokens(), Slow(make())
     registry = registry_of(lambda: slow, AccessMode.ACTIVATION, Counters(), tokens)
     async with running(make, tokens=tokens) as there:
-        here = Here(registry, there.desk, Counters())
+        here = Here(registry, there.repository, Counters())
         slow.may_begin.clear()
         registry.start()
         token = await claimed(there)
         assert here.refused(token) == ""
-        await there.desk.forget(KITCHEN, "me")
+        await there.repository.forget(KITCHEN, "me")
         slow.may_begin.set()
         await until(lambda: here.sent_away)
         await registry.stop()
@@ -98,7 +98,7 @@ async def test_a_claim_during_a_visit_does_not_make_its_token_void(make: Make) -
     tokens, counters, slow = device_tokens(), Counters(), Slow(make())
     registry = registry_of(lambda: slow, AccessMode.ACTIVATION, counters, tokens)
     async with running(make, tokens=tokens) as there:
-        here = Here(registry, there.desk, counters)
+        here = Here(registry, there.repository, counters)
         assert await here.visit() == ""
         slow.asked.clear()
         slow.may_begin.clear()
@@ -106,9 +106,9 @@ async def test_a_claim_during_a_visit_does_not_make_its_token_void(make: Make) -
         assert await asyncio.to_thread(slow.asked.wait, 60)
         asked_at = now_ms()
         await until(lambda: now_ms() > asked_at)
-        await there.desk.add(KITCHEN, "me")
+        await there.repository.add(KITCHEN, "me")
         slow.may_begin.set()
         token = await visiting
         _, issued, *_ = token.split(".")
-        assert int(issued) >= (await there.desk.device(KITCHEN)).tokens_from
+        assert int(issued) >= (await there.repository.device(KITCHEN)).tokens_from
         await registry.stop()

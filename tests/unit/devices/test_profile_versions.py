@@ -10,9 +10,9 @@ import pytest
 from tests.support.registry_databases import Make
 from tests.support.running_registry import KITCHEN
 from vixio.database.database import Database
-from vixio.devices.desk import Desk
 from vixio.devices.profile_versions import MAX_REMOVED, MAX_VERSIONS
 from vixio.devices.records import NotKnown, RegistryError
+from vixio.devices.repository import DeviceRepository
 
 
 async def opened(make: Make) -> Database:
@@ -24,14 +24,14 @@ async def opened(make: Make) -> Database:
 async def test_each_change_is_a_version_and_can_be_restored(make: Make) -> None:
     database = await opened(make)
     now = iter(range(1_000, 2_000))
-    desk = Desk(database, lambda: next(now))
-    profiles = desk.profiles
-    await desk.add(KITCHEN, "me")
+    repository = DeviceRepository(database, lambda: next(now))
+    profiles = repository.profiles
+    await repository.add(KITCHEN, "me")
     await profiles.put("child", {"language": "de"}, "ann")
     await profiles.put("child", {"language": "fr", "user": "${ÄNNE}"}, "ben")
-    await desk.assign(KITCHEN, "child", "me")
-    assert await desk.with_profile("child", 100) == ([(KITCHEN, "")], 1)
-    assert await desk.with_profile("child", 0) == ([], 1)
+    await repository.assign(KITCHEN, "child", "me")
+    assert await repository.with_profile("child", 100) == ([(KITCHEN, "")], 1)
+    assert await repository.with_profile("child", 0) == ([], 1)
     await profiles.remove("child", "cid")
     assert await profiles.removed() == ["child"]
     with pytest.raises(NotKnown):
@@ -51,8 +51,8 @@ async def test_each_change_is_a_version_and_can_be_restored(make: Make) -> None:
     assert await profiles.removed() == []
     newest = (await profiles.versions("child"))[0]
     assert (newest.version, newest.actor, newest.content) == (4, "dora", {"language": "de"})
-    assert (await desk.device(KITCHEN)).profile is None, "devices do not get it back"
-    entry = (await desk.audit(1))[0]
+    assert (await repository.device(KITCHEN)).profile is None, "devices do not get it back"
+    entry = (await repository.audit(1))[0]
     assert (entry.actor, entry.action, entry.target) == (
         "dora",
         "profile restored",
@@ -70,7 +70,7 @@ async def test_each_change_is_a_version_and_can_be_restored(make: Make) -> None:
 
 async def test_a_bounded_number_is_kept(make: Make) -> None:
     database = await opened(make)
-    profiles = Desk(database).profiles
+    profiles = DeviceRepository(database).profiles
     for number in range(MAX_VERSIONS + 3):
         await profiles.put("busy", {"place": str(number)}, "me")
     found = await profiles.versions("busy")
@@ -83,7 +83,7 @@ async def test_a_bounded_number_is_kept(make: Make) -> None:
 async def test_removed_profiles_are_bounded_too(make: Make) -> None:
     database = await opened(make)
     now = iter(range(1_000, 9_000))
-    profiles = Desk(database, lambda: next(now)).profiles
+    profiles = DeviceRepository(database, lambda: next(now)).profiles
     await profiles.put("stays", {}, "me")
     for number in range(MAX_REMOVED + 1):
         await profiles.put(f"p{number}", {}, "me")
@@ -98,14 +98,14 @@ async def test_removed_profiles_are_bounded_too(make: Make) -> None:
 
 async def test_writers_at_the_same_time_have_versions_of_their_own(make: Make) -> None:
     databases = [await opened(make) for _ in range(2)]
-    desks = [Desk(each).profiles for each in databases]
+    repositories = [DeviceRepository(each).profiles for each in databases]
     await asyncio.gather(
-        *(desks[n % 2].put("child", {"place": str(n)}, f"writer {n}") for n in range(8))
+        *(repositories[n % 2].put("child", {"place": str(n)}, f"writer {n}") for n in range(8))
     )
-    found = await desks[0].versions("child")
+    found = await repositories[0].versions("child")
     assert [each.version for each in found] == list(range(8, 0, -1))
     assert {each.actor for each in found} == {f"writer {n}" for n in range(8)}
-    assert (await desks[1].find("child")).content == found[0].content
+    assert (await repositories[1].find("child")).content == found[0].content
     for database in databases:
         await database.close()
 
@@ -117,7 +117,7 @@ async def test_a_profile_from_before_there_were_versions_is_kept(make: Make) -> 
             "INSERT INTO profiles (name, content, changed_at) VALUES ('old', :content, 7)",
             content='{"user": "A"}',
         )
-    profiles = Desk(database).profiles
+    profiles = DeviceRepository(database).profiles
     (only,) = await profiles.versions("old")
     assert (only.version, only.content, only.changed_at, only.actor) == (1, {"user": "A"}, 7, "")
     await profiles.put("old", {"user": "B"}, "me")

@@ -18,10 +18,10 @@ from vixio.core.session.events import SessionClosed, SessionOpened
 from vixio.database.create import make_database
 from vixio.database.database import Database, Transaction
 from vixio.database.link import Trouble
-from vixio.devices.desk import Desk
+from vixio.devices.contacts import Contact
 from vixio.devices.records import AccessMode, RegistryError
-from vixio.devices.visits import Seen
-from vixio.transports.admission.access import Activation, RegistryUnavailable, Visit
+from vixio.devices.repository import DeviceRepository
+from vixio.transports.admission.access import Activation, OtaRequest, RegistryUnavailable
 from vixio.transports.admission.auth import TokenAuthenticator
 from vixio.transports.admission.identity import Identity
 
@@ -31,12 +31,12 @@ SECRET = "a secret of enough bytes"
 
 async def test_a_device_comes_is_claimed_elsewhere_and_connects(make: Make) -> None:
     async with running(make) as here:
-        invitation = await here.registry.visit(Visit(device_id=KITCHEN, client_id="c"))
-        assert not invitation.admitted
-        assert invitation.code in invitation.message
-        assert invitation.challenge, "without one the device would not ask /activate"
+        decision = await here.registry.decide(OtaRequest(device_id=KITCHEN, client_id="c"))
+        assert not decision.admitted
+        assert decision.code in decision.message
+        assert decision.challenge, "without one the device would not ask /activate"
         assert await here.registry.activate(KITCHEN, "c", b"{}") is Activation.WAITING
-        await here.desk.claim(invitation.code, "somebody at another process")
+        await here.repository.claim(decision.code, "somebody at another process")
         await until(lambda: here.registry.stats()["devices_claimed"])
         assert await here.registry.activate(KITCHEN, "c", b"{}") is Activation.DONE
         token = await here.visit()
@@ -51,9 +51,9 @@ async def test_a_claim_at_this_process_holds_at_once(make: Make) -> None:
         assert await here.registry.activate(KITCHEN, "c", b"{}") is Activation.DONE
         assert here.refused(token) == ""
         with pytest.raises(RegistryError, match="no device"):
-            await here.registry.at_desk(lambda desk: desk.claim(BATH, "me"))
+            await here.registry.with_repository(lambda repository: repository.claim(BATH, "me"))
         assert here.registry.problem() == "", "a refusal is no failure of the database"
-        await here.registry.at_desk(lambda desk: desk.block(KITCHEN, "", "me"))
+        await here.registry.with_repository(lambda repository: repository.block(KITCHEN, "", "me"))
         assert here.refused(token) == "blocked"
         assert here.sent_away == [(KITCHEN, "This device is blocked.")]
 
@@ -62,12 +62,12 @@ async def test_a_blocked_device_is_sent_away_and_told_why(make: Make) -> None:
     async with running(make) as here:
         token = await claimed(here)
         assert here.refused(token) == ""
-        await here.desk.block(KITCHEN, "lost in Rome", "me")
+        await here.repository.block(KITCHEN, "lost in Rome", "me")
         await until(lambda: here.sent_away == [(KITCHEN, "This device is blocked: lost in Rome")])
         assert here.refused(token) == "blocked"
-        invitation = await here.registry.visit(Visit(device_id=KITCHEN, client_id="c"))
-        assert (invitation.admitted, invitation.code, invitation.challenge) == (False, "", "")
-        assert invitation.message == "This device is blocked: lost in Rome"
+        decision = await here.registry.decide(OtaRequest(device_id=KITCHEN, client_id="c"))
+        assert (decision.admitted, decision.code, decision.challenge) == (False, "", "")
+        assert decision.message == "This device is blocked: lost in Rome"
         assert await here.registry.activate(KITCHEN, "c", b"{}") is Activation.REFUSED
 
 
@@ -78,13 +78,13 @@ async def test_a_revoked_token_opens_no_more(make: Make) -> None:
         assert here.refused(token) == ""
         bath = await claimed(here, BATH)
         assert here.refused(bath, BATH) == ""
-        await here.desk.revoke_token(token.partition(".")[0], "me")
+        await here.repository.revoke_token(token.partition(".")[0], "me")
         await until(lambda: here.sent_away)
         assert [device for device, _ in here.sent_away] == [KITCHEN]
         assert here.refused(token) == "token_revoked"
         assert here.refused(bath, BATH) == ""
         assert here.refused(await here.visit()) == "", "the device itself is welcome"
-        await here.desk.revoke_tokens(BATH, "me")
+        await here.repository.revoke_tokens(BATH, "me")
         await until(lambda: here.refused(bath, BATH) == "token_revoked")
         assert here.refused(await here.visit(BATH), BATH) == ""
 
@@ -104,7 +104,7 @@ async def test_a_forgotten_device_has_to_be_claimed_again(make: Make) -> None:
     async with running(make) as here:
         token = await claimed(here)
         assert here.refused(token) == ""
-        await here.desk.forget(KITCHEN, "me")
+        await here.repository.forget(KITCHEN, "me")
         await until(lambda: here.refused(token) == "token_revoked")
         await until(lambda: here.sent_away)
         again = await claimed(here)
@@ -119,7 +119,7 @@ async def test_a_device_that_another_process_let_in_connects_here_at_once(make: 
         await until(lambda: here.registry.stats() == there.registry.stats())
         token = await claimed(there)
         assert here.refused(token) == ""
-        await there.desk.forget(KITCHEN, "me")
+        await there.repository.forget(KITCHEN, "me")
         await until(lambda: here.sent_away)
         await until(lambda: here.refused(token) == "token_revoked")
 
@@ -129,7 +129,7 @@ async def test_what_is_known_survives_a_restart(make: Make) -> None:
     async with running(make, tokens=tokens) as here:
         token = await claimed(here)
         revoked = await here.visit(KITCHEN)
-        await here.desk.revoke_token(revoked.partition(".")[0], "me")
+        await here.repository.revoke_token(revoked.partition(".")[0], "me")
     async with running(make, tokens=tokens) as here:
         await until(lambda: here.refused(revoked) == "token_revoked")
         assert here.refused(token) == ""
@@ -142,7 +142,7 @@ async def test_tokens_of_earlier_versions_open_an_open_server_alone(make: Make) 
         assert here.refused(old) == ""
         await here.visit()
         assert here.refused(old) == ""
-        await here.desk.revoke_tokens(KITCHEN, "me")
+        await here.repository.revoke_tokens(KITCHEN, "me")
         await until(lambda: here.refused(old) == "token_revoked")
     async with running(make) as here:
         await until(lambda: here.registry.stats()["devices_known"] == 1)
@@ -155,7 +155,7 @@ async def test_sessions_are_noted(make: Make) -> None:
         here.registry(SessionOpened(KITCHEN, "s", 0.0, device))
         here.registry(SessionClosed(KITCHEN, "s", 1.0, 1.0))
         await here.registry.stop()
-        (found,) = await here.desk.devices()
+        (found,) = await here.repository.devices()
         assert (found.address, found.features) == ("192.0.2.7", ("mcp",))
 
 
@@ -181,12 +181,12 @@ async def test_what_the_database_does_not_take_is_an_answer(make: Make) -> None:
 async def test_a_contact_that_cannot_be_noted_costs_itself_alone(make: Make) -> None:
     async with running(make) as here:
         await claimed(here)
-        here.registry._notes.seen(BATH, Seen(10**30, may_be_new=True))
+        here.registry._contacts.seen(BATH, Contact(10**30, may_be_new=True))
         here.registry(SessionOpened(KITCHEN, "s", 0.0, Device(KITCHEN, address="192.0.2.7")))
         await here.registry.stop()
         assert here.counters.get("registry.rejected") == 1
         assert here.counters.get("registry.notes_lost") == 0
-        (found,) = await here.desk.devices()
+        (found,) = await here.repository.devices()
         assert found.address == "192.0.2.7"
 
 
@@ -232,7 +232,7 @@ async def test_known_devices_go_on_without_the_database(make: Make) -> None:
     other = make()
     await other.open()
     registry.start()
-    here = Here(registry, Desk(other), counters)
+    here = Here(registry, DeviceRepository(other), counters)
     token = await claimed(here)
     database.down = True
     second = await here.visit()
@@ -248,8 +248,8 @@ async def test_known_devices_go_on_without_the_database(make: Make) -> None:
     # What happened meanwhile is written: the contact, and the token that was issued.
     await registry.stop()
     issued = second.partition(".")[0]
-    assert issued in {each.id for each in await here.desk.tokens(KITCHEN)}
-    assert (await here.desk.device(KITCHEN)).address == "192.0.2.9"
+    assert issued in {each.id for each in await here.repository.tokens(KITCHEN)}
+    assert (await here.repository.device(KITCHEN)).address == "192.0.2.9"
     await other.close()
 
 
@@ -259,9 +259,9 @@ async def test_an_open_server_serves_whoever_comes_without_its_database() -> Non
         lambda: make_database(nowhere, ""), AccessMode.OPEN, Counters(), device_tokens()
     )
     registry.start()
-    invitation = await registry.visit(Visit(device_id=KITCHEN, client_id="c"))
-    assert invitation.admitted
-    assert registry.check(Identity(KITCHEN, "c", invitation.token)) is None
+    decision = await registry.decide(OtaRequest(device_id=KITCHEN, client_id="c"))
+    assert decision.admitted
+    assert registry.check(Identity(KITCHEN, "c", decision.token)) is None
     assert registry.problem()
     await registry.stop()
 
@@ -276,7 +276,7 @@ async def test_a_server_that_starts_without_its_database_trusts_its_signatures()
     )
     registry.start()
     with pytest.raises(RegistryUnavailable):
-        await registry.visit(Visit(device_id=KITCHEN, client_id="c"))
+        await registry.decide(OtaRequest(device_id=KITCHEN, client_id="c"))
     token = tokens.issue(KITCHEN, "c").text
     assert registry.check(Identity(KITCHEN, "c", token)) is None
     assert registry.check(Identity(BATH, "c", token)) is not None
@@ -291,7 +291,7 @@ async def test_a_restored_backup_is_noticed(tmp_path: Path) -> None:
             closing(sqlite3.connect(tmp_path / "backup.db")) as backup,
         ):
             now.backup(backup)
-        await here.desk.block(KITCHEN, "", "me")
+        await here.repository.block(KITCHEN, "", "me")
         await until(lambda: here.refused(token) == "blocked")
         for leftover in ("vixio.db-wal", "vixio.db-shm"):  # of the file that goes
             (tmp_path / leftover).unlink(missing_ok=True)

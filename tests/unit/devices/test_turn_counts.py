@@ -10,7 +10,7 @@ from tests.support.waiting import until
 from vixio.core.metrics import Counters
 from vixio.database.database import Database
 from vixio.database.link import Link
-from vixio.devices.desk import Desk
+from vixio.devices.repository import DeviceRepository
 from vixio.devices.turn_counts import MAX_PENDING, StoredTurns
 
 KITCHEN, TODAY = "02:00:00:00:00:01", "2026-01-31"
@@ -73,11 +73,11 @@ async def test_they_are_written_soon_and_old_ones_removed(make: Make) -> None:
 async def test_a_forgotten_device_leaves_no_count(make: Make) -> None:
     database = make()
     await database.open()
-    desk = Desk(database)
-    await desk.add(KITCHEN, "test")
+    repository = DeviceRepository(database)
+    await repository.add(KITCHEN, "test")
     async with stored(make) as store:
         store.add(KITCHEN, TODAY)
-    await desk.forget(KITCHEN, "test")
+    await repository.forget(KITCHEN, "test")
     await database.close()
     assert await rows(make) == {}
 

@@ -13,29 +13,31 @@ from tests.support.running_registry import KITCHEN, Here, claimed, running
 from tests.support.waiting import until
 from vixio.core.wall_clock import now_ms
 from vixio.database.database import Database
-from vixio.devices.desk import Desk
+from vixio.devices.contacts import CODE_IDLE_MS
 from vixio.devices.records import AccessMode, RegistryError
-from vixio.devices.visits import CODE_IDLE_MS
-from vixio.transports.admission.access import Activation, Invitation, Visit
+from vixio.devices.repository import DeviceRepository
+from vixio.transports.admission.access import Activation, OtaDecision, OtaRequest
 
 VOID = "token_revoked"
 BATH = "02:00:00:00:00:02"
 
 
-async def asks(here: Here, client_id: str = "c", device_id: str = KITCHEN) -> Invitation:
+async def asks(here: Here, client_id: str = "c", device_id: str = KITCHEN) -> OtaDecision:
     """Have a device ask OTA that is to wait for its claim."""
-    invitation = await here.registry.visit(Visit(device_id=device_id, client_id=client_id))
-    assert not invitation.admitted
-    assert invitation.token
-    return invitation
+    decision = await here.registry.decide(OtaRequest(device_id=device_id, client_id=client_id))
+    assert not decision.admitted
+    assert decision.token
+    return decision
 
 
-async def at_desk(here: Here, work: Callable[[Desk], Awaitable[object]]) -> None:
-    await here.registry.at_desk(work)
+async def with_repository(
+    here: Here, work: Callable[[DeviceRepository], Awaitable[object]]
+) -> None:
+    await here.registry.with_repository(work)
 
 
 async def claim(here: Here, code: str) -> None:
-    await at_desk(here, lambda desk: desk.claim(code, "me"))
+    await with_repository(here, lambda repository: repository.claim(code, "me"))
 
 
 @asynccontextmanager
@@ -65,14 +67,14 @@ async def test_one_that_asks_once_comes_in_after_the_claim(make: Make) -> None:
     async with running(make, tokens=tokens) as here:
         waits = await asks(here)
         assert (await asks(here)).token == waits.token, "the same, as long as the code is"
-        assert await here.desk.tokens() == [], "not listed: it opens nothing"
+        assert await here.repository.tokens() == [], "not listed: it opens nothing"
         assert here.refused(waits.token) == VOID
         assert await here.registry.activate(KITCHEN, "c", b"{}") is Activation.WAITING
-        await here.desk.claim(waits.code, "somebody at another process")
+        await here.repository.claim(waits.code, "somebody at another process")
         await until(lambda: here.refused(waits.token) == "")
         assert here.refused(waits.token, client_id="d") == "token_wrong"
         assert here.refused(waits.token, BATH) == "token_wrong"
-        (listed,) = await here.desk.tokens(KITCHEN)
+        (listed,) = await here.repository.tokens(KITCHEN)
         assert waits.token.startswith(f"{listed.id}.")
     async with running(make, tokens=tokens) as here:  # a restart forgets nothing
         await until(lambda: here.refused(waits.token) == "")
@@ -81,7 +83,7 @@ async def test_one_that_asks_once_comes_in_after_the_claim(make: Make) -> None:
 async def test_nothing_else_that_lets_the_device_in_makes_it_valid(make: Make) -> None:
     async with running(make) as here:
         waits = await asks(here)
-        await at_desk(here, lambda desk: desk.add(KITCHEN, "me"))
+        await with_repository(here, lambda repository: repository.add(KITCHEN, "me"))
         assert here.refused(await here.visit()) == ""
         assert here.refused(waits.token) == VOID
 
@@ -143,7 +145,7 @@ async def test_each_device_has_its_own(make: Make) -> None:
 async def test_of_an_expired_code(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     async with running(make) as here:
         old = await asks(here)
-        monkeypatch.setattr("vixio.devices.visits.CODE_LIFE_MS", -1)
+        monkeypatch.setattr("vixio.devices.contacts.CODE_LIFE_MS", -1)
         new = await asks(here)
         assert new.code != old.code
         assert new.token != old.token
@@ -155,7 +157,7 @@ async def test_of_an_expired_code(make: Make, monkeypatch: pytest.MonkeyPatch) -
 async def test_a_code_that_has_expired_grants_nothing(make: Make) -> None:
     async with running(make) as here, opened(make) as database:
         waits = await asks(here)
-        later = Desk(database, lambda: now_ms() + CODE_IDLE_MS + 60_000)
+        later = DeviceRepository(database, lambda: now_ms() + CODE_IDLE_MS + 60_000)
         with pytest.raises(RegistryError, match="expired"):
             await later.claim(waits.code, "me")
         assert here.refused(waits.token) == VOID
@@ -168,10 +170,10 @@ async def test_another_code_while_the_claim_is_on_its_way(
     async with running(make) as here:
         waits = await asks(here)
 
-        async def looked_up(_desk: Desk, _code: str, _actor: str) -> str:
+        async def looked_up(_repository: DeviceRepository, _code: str, _actor: str) -> str:
             return KITCHEN
 
-        monkeypatch.setattr(Desk, "_by_code", looked_up)
+        monkeypatch.setattr(DeviceRepository, "_by_code", looked_up)
         await claim(here, f"{(int(waits.code) + 1) % 1_000_000:06}")
         assert here.refused(waits.token) == VOID
 
@@ -188,18 +190,18 @@ async def test_what_makes_tokens_void(
         monkeypatch.setattr("vixio.devices.registry.now_ms", lambda: now_ms() - back_ms)
 
         async def work(database: Database) -> None:
-            desk = Desk(database, lambda: now_ms() - back_ms)
+            repository = DeviceRepository(database, lambda: now_ms() - back_ms)
             if change == "revoked":
-                await desk.revoke_token(token.partition(".")[0], "me")
+                await repository.revoke_token(token.partition(".")[0], "me")
             elif change == "all revoked":
-                await desk.revoke_tokens(KITCHEN, "me")
+                await repository.revoke_tokens(KITCHEN, "me")
             elif change == "forgotten":
-                await desk.forget(KITCHEN, "me")
-                await desk.add(KITCHEN, "me")
+                await repository.forget(KITCHEN, "me")
+                await repository.add(KITCHEN, "me")
             elif change == "blocked":
-                await desk.block(KITCHEN, "", "me")
+                await repository.block(KITCHEN, "", "me")
             else:
-                await desk.claim(another, "me")
+                await repository.claim(another, "me")
 
         another = (await asks(here, "another")).code if change == "claimed anew" else ""
         await here.registry.change(work)
@@ -210,7 +212,9 @@ async def test_what_makes_tokens_void(
 async def test_revoked_before_the_claim(make: Make) -> None:
     async with running(make) as here:
         waits = await asks(here)
-        await at_desk(here, lambda desk: desk.revoke_token(waits.token.partition(".")[0], "me"))
+        await with_repository(
+            here, lambda repository: repository.revoke_token(waits.token.partition(".")[0], "me")
+        )
         await claim(here, waits.code)
         assert here.refused(waits.token) == VOID
         assert here.refused(await here.visit()) == ""
@@ -218,7 +222,7 @@ async def test_revoked_before_the_claim(make: Make) -> None:
 
 async def test_one_that_is_connected_by_it_stays(make: Make) -> None:
     async with one_that_asked_once(make) as (here, token):
-        await at_desk(here, lambda desk: desk.rename(KITCHEN, "Kitchen", "me"))
+        await with_repository(here, lambda repository: repository.rename(KITCHEN, "Kitchen", "me"))
         await asks(here, "stranger")
         assert here.refused(token) == ""
         assert here.sent_away == []
@@ -229,8 +233,8 @@ async def test_one_that_is_connected_by_it_stays(make: Make) -> None:
 
 async def test_the_allow_list_gives_none(make: Make) -> None:
     async with running(make, AccessMode.ALLOW_LIST) as here:
-        invitation = await here.registry.visit(Visit(device_id=KITCHEN, client_id="c"))
-        assert (invitation.admitted, invitation.code, invitation.token) == (False, "", "")
+        decision = await here.registry.decide(OtaRequest(device_id=KITCHEN, client_id="c"))
+        assert (decision.admitted, decision.code, decision.token) == (False, "", "")
 
 
 async def test_who_asks_under_many_names_leaves_one(make: Make) -> None:
@@ -258,6 +262,6 @@ async def test_where_every_device_may_come_since(make: Make, claims: bool) -> No
         await until(lambda: here.registry.known.loaded)
         assert here.refused(waits.token) == ""
         assert here.refused(waits.token, client_id="d") == "token_wrong"
-        await at_desk(here, lambda desk: desk.revoke_tokens(KITCHEN, "me"))
+        await with_repository(here, lambda repository: repository.revoke_tokens(KITCHEN, "me"))
         assert here.refused(waits.token) == VOID
         assert here.refused(await here.visit()) == ""

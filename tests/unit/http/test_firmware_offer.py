@@ -16,9 +16,9 @@ from vixio.http.firmware_offer import (
     read_running,
 )
 from vixio.http.public_url import HttpAddress
-from vixio.transports.admission.access import Visit
+from vixio.transports.admission.access import OtaRequest
 
-VISIT = Visit(device_id="aa:bb", board="a-board", chip="esp32s3", firmware="2.4.1")
+VISIT = OtaRequest(device_id="aa:bb", board="a-board", chip="esp32s3", firmware="2.4.1")
 TICKET = FirmwareTicket(
     attempt=3, device_id="aa:bb", board="a-board", version="2.4.2", sha256="ab" * 32
 )

@@ -15,12 +15,12 @@ from vixio.http.ota import (
     OtaSettings,
     device_version,
     ota_answer,
-    read_visit,
+    read_ota_request,
     stated_firmware,
     utc_offset,
     websocket_url,
 )
-from vixio.transports.admission.access import Invitation
+from vixio.transports.admission.access import OtaDecision
 from vixio.transports.admission.firmware import Firmware
 from vixio.transports.admission.identity import Identity
 
@@ -239,8 +239,8 @@ def test_an_invited_device_always_gets_a_token() -> None:
     settings = OtaSettings(websocket_version=3)
 
     def answered(token: str) -> object:
-        invited = Invitation(admitted=True, token=token)
-        return ota_answer(settings, {}, b"", "h", invitation=invited)["websocket"]
+        invited = OtaDecision(admitted=True, token=token)
+        return ota_answer(settings, {}, b"", "h", decision=invited)["websocket"]
 
     assert answered("t") == {"url": "ws://h:8000/xiaozhi/v1/", "version": 3, "token": "t"}
     assert answered("") == {"url": "ws://h:8000/xiaozhi/v1/", "version": 3, "token": "open"}
@@ -248,8 +248,8 @@ def test_an_invited_device_always_gets_a_token() -> None:
 
 def test_a_device_that_is_not_admitted_gets_a_notice() -> None:
     def answered(**words: str) -> dict[str, Any]:
-        waiting = Invitation(admitted=False, **words)
-        return ota_answer(OtaSettings(), {}, b"", "h", invitation=waiting)
+        waiting = OtaDecision(admitted=False, **words)
+        return ota_answer(OtaSettings(), {}, b"", "h", decision=waiting)
 
     waits = answered(code="012345", message="Enter it.", challenge="c", token="t")
     # For a client that asks once, and connects after the claim.
@@ -282,6 +282,6 @@ def test_settings_that_make_no_sense(wrong: dict[str, Any]) -> None:
     ],
 )
 def test_the_strength_of_the_signal(board: str, rssi: int | None) -> None:
-    visit = read_visit(Identity("aa"), {}, f'{{"board":{board}}}'.encode(), "127.0.0.1")
+    visit = read_ota_request(Identity("aa"), {}, f'{{"board":{board}}}'.encode(), "127.0.0.1")
     assert visit.rssi == rssi
     assert "private" not in repr(visit)

@@ -14,9 +14,9 @@ from vixio.core.session.speech import Priority
 from vixio.database.audit import AuditTable
 from vixio.database.database import Database
 from vixio.reminders import ledger
-from vixio.reminders.desk import HOUR_MS, Limits, ReminderDesk
 from vixio.reminders.ledger import ATTEMPTS, CLAIM_MS, KEEP_MS, RETRY_MS, SPEAKING_MS
 from vixio.reminders.records import Delivery, Kind, Order, ReminderError, State
+from vixio.reminders.repository import HOUR_MS, Limits, ReminderRepository
 from vixio.reminders.schedule import Rule
 
 __all__ = ["make", "postgres_url"]
@@ -51,9 +51,9 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def desk(database: Database, clock: Clock) -> ReminderDesk:
+def repository(database: Database, clock: Clock) -> ReminderRepository:
     """Give the operations."""
-    return ReminderDesk(database, Limits(per_device=5), clock)
+    return ReminderRepository(database, Limits(per_device=5), clock)
 
 
 def order(device: str = KITCHEN, kind: Kind = Kind.REMINDER, **more: object) -> Order:
@@ -62,13 +62,15 @@ def order(device: str = KITCHEN, kind: Kind = Kind.REMINDER, **more: object) -> 
     return Order(kind=kind, device_id=device, **values)  # type: ignore[arg-type]
 
 
-async def state(desk: ReminderDesk, delivery: Delivery) -> State:
+async def state(repository: ReminderRepository, delivery: Delivery) -> State:
     """Return the state of a delivery now."""
-    return (await desk.delivery(delivery.id)).state
+    return (await repository.delivery(delivery.id)).state
 
 
-async def test_from_the_order_to_the_record(database: Database, desk: ReminderDesk) -> None:
-    wanted = await desk.add(order(due_at=NOW + 10_000, created_by="device:x"))
+async def test_from_the_order_to_the_record(
+    database: Database, repository: ReminderRepository
+) -> None:
+    wanted = await repository.add(order(due_at=NOW + 10_000, created_by="device:x"))
     looked = await ledger.look(database, NOW)
     assert (looked.due, looked.next_at) == ({}, NOW + 10_000)
     now = NOW + 10_000
@@ -79,28 +81,28 @@ async def test_from_the_order_to_the_record(database: Database, desk: ReminderDe
     assert (claimed.id, claimed.state) == (wanted.id, State.CLAIMED)
     assert (await ledger.look(database, now)).due == {}
     assert await ledger.begin(database, KITCHEN, "one", [wanted.id], now)
-    assert await state(desk, wanted) is State.SPEAKING
+    assert await state(repository, wanted) is State.SPEAKING
     heard = {wanted.id: "Reminder: tea"}
     (ended,) = await ledger.end(database, KITCHEN, "one", heard, now + 1)
     assert (ended.delivery.id, ended.state) == (wanted.id, State.DELIVERED)
-    found = await desk.delivery(wanted.id)
+    found = await repository.delivery(wanted.id)
     assert (found.state, found.heard, found.ended_at) == (
         State.DELIVERED,
         "Reminder: tea",
         now + 1,
     )
     assert await ledger.look(database, now + HOUR_MS) == ledger.Look({}, None)
-    assert await desk.deliveries() == []
-    assert [each.id for each in await desk.deliveries(over=True)] == [wanted.id]
+    assert await repository.deliveries() == []
+    assert [each.id for each in await repository.deliveries(over=True)] == [wanted.id]
 
 
 async def test_two_processes_claim_one_delivery_once(make: Make) -> None:
     databases = [make() for _ in range(3)]
     for each in databases:
         await each.open()
-    desk = ReminderDesk(databases[0], clock=Clock())
+    repository = ReminderRepository(databases[0], clock=Clock())
     for _ in range(20):
-        wanted = await desk.add(order())
+        wanted = await repository.add(order())
         claims = await asyncio.gather(
             *(
                 asyncio.to_thread(asyncio.run, _opened_claim(make(), f"{wanted.id}-{number}"))
@@ -124,9 +126,9 @@ async def _opened_claim(database: Database, owner: str) -> list[Delivery]:
 
 
 async def test_a_process_that_ends_before_the_first_sound_leaves_it_to_others(
-    database: Database, desk: ReminderDesk
+    database: Database, repository: ReminderRepository
 ) -> None:
-    wanted = await desk.add(order())
+    wanted = await repository.add(order())
     await ledger.claim(database, KITCHEN, "killed", NOW)
     assert not await ledger.claim(database, KITCHEN, "other", NOW + CLAIM_MS - 1)
     later = NOW + CLAIM_MS
@@ -140,9 +142,9 @@ async def test_a_process_that_ends_before_the_first_sound_leaves_it_to_others(
 
 
 async def test_a_process_that_ends_while_it_speaks_is_not_repeated(
-    database: Database, desk: ReminderDesk
+    database: Database, repository: ReminderRepository
 ) -> None:
-    wanted = await desk.add(order())
+    wanted = await repository.add(order())
     await ledger.claim(database, KITCHEN, "killed", NOW)
     assert await ledger.begin(database, KITCHEN, "killed", [wanted.id], NOW)
     looked = await ledger.look(database, NOW)
@@ -150,47 +152,49 @@ async def test_a_process_that_ends_while_it_speaks_is_not_repeated(
     assert not await ledger.claim(database, KITCHEN, "other", NOW + SPEAKING_MS)
     looked = await ledger.look(database, NOW + SPEAKING_MS)
     assert (looked.due, looked.next_at) == ({}, None)
-    assert await state(desk, wanted) is State.UNKNOWN
+    assert await state(repository, wanted) is State.UNKNOWN
 
 
-async def test_it_expires_with_a_record(database: Database, desk: ReminderDesk) -> None:
-    wanted = await desk.add(order(expires_ms=1_000))
+async def test_it_expires_with_a_record(database: Database, repository: ReminderRepository) -> None:
+    wanted = await repository.add(order(expires_ms=1_000))
     assert list((await ledger.look(database, NOW + 999)).due) == [KITCHEN]
     looked = await ledger.look(database, NOW + 1_000)
     assert looked.due == {}
     assert [(each.delivery.id, each.state) for each in looked.ended] == [(wanted.id, State.EXPIRED)]
     assert not (await ledger.look(database, NOW + 1_001)).ended, "it is told once"
-    found = await desk.delivery(wanted.id)
+    found = await repository.delivery(wanted.id)
     assert (found.state, found.ended_at) == (State.EXPIRED, NOW + 1_000)
     assert "not there" in found.reason
     assert not await ledger.claim(database, KITCHEN, "one", NOW + 1_000)
 
 
-async def test_what_is_cancelled_is_not_said(database: Database, desk: ReminderDesk) -> None:
-    first, second = await desk.add(order()), await desk.add(order())
-    await desk.cancel(first.id, "me")
+async def test_what_is_cancelled_is_not_said(
+    database: Database, repository: ReminderRepository
+) -> None:
+    first, second = await repository.add(order()), await repository.add(order())
+    await repository.cancel(first.id, "me")
     claimed = await ledger.claim(database, KITCHEN, "one", NOW)
     assert [each.id for each in claimed] == [second.id]
-    await desk.cancel(second.id, "me")  # between the words and the first sound
+    await repository.cancel(second.id, "me")  # between the words and the first sound
     assert not await ledger.begin(database, KITCHEN, "one", [second.id], NOW)
     await ledger.end(database, KITCHEN, "one", {}, NOW)
-    assert await state(desk, second) is State.CANCELLED
+    assert await state(repository, second) is State.CANCELLED
     with pytest.raises(ReminderError, match="it is cancelled"):
-        await desk.cancel(first.id, "me")
+        await repository.cancel(first.id, "me")
     with pytest.raises(ReminderError, match="nothing with the id"):
-        await desk.cancel("nothing", "me")
+        await repository.cancel("nothing", "me")
 
 
 async def test_operators_leave_a_trail_and_users_do_not(
-    database: Database, desk: ReminderDesk
+    database: Database, repository: ReminderRepository
 ) -> None:
-    by_command = await desk.add(order(created_by="command:ann"))
-    by_voice = await desk.add(order(created_by=f"device:{KITCHEN}"))
+    by_command = await repository.add(order(created_by="command:ann"))
+    by_voice = await repository.add(order(created_by=f"device:{KITCHEN}"))
     orders = [order(device, Kind.ANNOUNCEMENT, created_by="api:x") for device in (KITCHEN, HALL)]
-    announced = await desk.announce(orders)
-    await desk.cancel(by_command.id, f"device:{KITCHEN}")
-    await desk.cancel(by_voice.id, "command:ann")
-    assert [(each.action, each.delivery.id) for each in desk.told] == [
+    announced = await repository.announce(orders)
+    await repository.cancel(by_command.id, f"device:{KITCHEN}")
+    await repository.cancel(by_voice.id, "command:ann")
+    assert [(each.action, each.delivery.id) for each in repository.changes] == [
         ("set", by_voice.id),
         ("cancelled", by_command.id),
     ]
@@ -207,22 +211,22 @@ async def test_operators_leave_a_trail_and_users_do_not(
 
 
 async def test_what_is_being_said_cannot_be_cancelled(
-    database: Database, desk: ReminderDesk
+    database: Database, repository: ReminderRepository
 ) -> None:
-    wanted = await desk.add(order())
+    wanted = await repository.add(order())
     await ledger.claim(database, KITCHEN, "one", NOW)
     await ledger.begin(database, KITCHEN, "one", [wanted.id], NOW)
     with pytest.raises(ReminderError, match="it is speaking"):
-        await desk.cancel(wanted.id, "me")
+        await repository.cancel(wanted.id, "me")
 
 
 async def test_the_important_goes_first_and_only_so_many_at_once(
     database: Database, clock: Clock
 ) -> None:
-    desk = ReminderDesk(database, clock=clock)
+    repository = ReminderRepository(database, clock=clock)
     for number in range(10):
-        await desk.add(order(text=str(number), due_at=NOW - number))
-    urgent = await desk.add(order(text="fire", priority=Priority.HIGH))
+        await repository.add(order(text=str(number), due_at=NOW - number))
+    urgent = await repository.add(order(text="fire", priority=Priority.HIGH))
     assert (await ledger.look(database, NOW)).due[KITCHEN].priority is Priority.HIGH
     claimed = await ledger.claim(database, KITCHEN, "one", NOW)
     assert [each.text for each in claimed] == ["fire", *"9876543"]
@@ -232,9 +236,9 @@ async def test_the_important_goes_first_and_only_so_many_at_once(
 
 
 async def test_a_speech_that_was_not_heard_is_tried_again_and_fails_at_last(
-    database: Database, desk: ReminderDesk
+    database: Database, repository: ReminderRepository
 ) -> None:
-    wanted = await desk.add(order())
+    wanted = await repository.add(order())
     now = NOW
     await ledger.claim(database, KITCHEN, "gone", now)
     await ledger.end(database, KITCHEN, "gone", {}, now)  # the device has left: no attempt
@@ -243,41 +247,43 @@ async def test_a_speech_that_was_not_heard_is_tried_again_and_fails_at_last(
         await ledger.end(database, KITCHEN, str(number), {}, now, "speech failed")
         assert not await ledger.claim(database, KITCHEN, "early", now)
         now += RETRY_MS
-    found = await desk.delivery(wanted.id)
+    found = await repository.delivery(wanted.id)
     assert (found.state, found.reason) == (State.FAILED, "speech failed")
 
 
 async def test_a_repeated_one_has_its_next_whatever_becomes_of_it(
-    database: Database, desk: ReminderDesk
+    database: Database, repository: ReminderRepository
 ) -> None:
     rule = Rule(time(7, 0), zone="Europe/Berlin")
     due = rule.next(NOW)
-    heard = await desk.add(order(kind=Kind.ALARM, due_at=due, rule=rule))
+    heard = await repository.add(order(kind=Kind.ALARM, due_at=due, rule=rule))
     await ledger.claim(database, KITCHEN, "one", due)
     await ledger.begin(database, KITCHEN, "one", [heard.id], due)
     await ledger.begin(database, KITCHEN, "one", [heard.id], due)  # the user spoke first
-    (again,) = (each for each in await desk.deliveries() if each.state is State.PENDING)
+    (again,) = (each for each in await repository.deliveries() if each.state is State.PENDING)
     assert (again.due_at, again.series) == (rule.next(due), heard.id)
     await ledger.end(database, KITCHEN, "one", {heard.id: "7"}, due)
 
     late = again.expires_at + 3 * 24 * HOUR_MS  # the server was off for days
     assert (await ledger.look(database, late)).due == {}
-    assert await state(desk, again) is State.EXPIRED
-    (third,) = await desk.deliveries()
+    assert await state(repository, again) is State.EXPIRED
+    (third,) = await repository.deliveries()
     assert third.due_at == rule.next(late)
     assert third.expires_at - third.due_at == HOUR_MS
 
-    await desk.cancel(third.id, "me")
+    await repository.cancel(third.id, "me")
     await ledger.look(database, third.expires_at)
-    assert await desk.deliveries() == []
+    assert await repository.deliveries() == []
 
 
-async def test_a_device_has_only_so_much(desk: ReminderDesk) -> None:
+async def test_a_device_has_only_so_much(repository: ReminderRepository) -> None:
     for _ in range(5):
-        await desk.add(order())
+        await repository.add(order())
     with pytest.raises(ReminderError, match="5 things wait"):
-        await desk.add(order())
-    added = await desk.announce([order(HALL, Kind.ANNOUNCEMENT), order(kind=Kind.ANNOUNCEMENT)])
+        await repository.add(order())
+    added = await repository.announce(
+        [order(HALL, Kind.ANNOUNCEMENT), order(kind=Kind.ANNOUNCEMENT)]
+    )
     assert [each.device_id for each in added] == [HALL]
 
 
@@ -292,22 +298,26 @@ async def test_a_device_has_only_so_much(desk: ReminderDesk) -> None:
     ],
 )
 async def test_an_order_that_cannot_be_followed(
-    desk: ReminderDesk, wrong: dict[str, object], why: str
+    repository: ReminderRepository, wrong: dict[str, object], why: str
 ) -> None:
     with pytest.raises(ReminderError, match=why):
-        await desk.add(order(**wrong))  # type: ignore[arg-type]
+        await repository.add(order(**wrong))  # type: ignore[arg-type]
 
 
-async def test_records_are_kept_for_a_while(database: Database, desk: ReminderDesk) -> None:
-    first = await desk.add(order(expires_ms=1))
+async def test_records_are_kept_for_a_while(
+    database: Database, repository: ReminderRepository
+) -> None:
+    first = await repository.add(order(expires_ms=1))
     await ledger.look(database, NOW + 10)
-    assert await state(desk, first) is State.EXPIRED
-    await desk.add(order(HALL, expires_ms=1))
+    assert await state(repository, first) is State.EXPIRED
+    await repository.add(order(HALL, expires_ms=1))
     await ledger.look(database, NOW + 20 + KEEP_MS)
-    assert [each.device_id for each in await desk.deliveries(over=True)] == [HALL]
+    assert [each.device_id for each in await repository.deliveries(over=True)] == [HALL]
 
 
-async def test_the_devices_of_an_announcement_are_one_series(desk: ReminderDesk) -> None:
-    added = await desk.announce([order(each, Kind.ANNOUNCEMENT) for each in (KITCHEN, HALL)])
-    found = await desk.deliveries(series=added[0].series)
+async def test_the_devices_of_an_announcement_are_one_series(
+    repository: ReminderRepository,
+) -> None:
+    added = await repository.announce([order(each, Kind.ANNOUNCEMENT) for each in (KITCHEN, HALL)])
+    found = await repository.deliveries(series=added[0].series)
     assert {each.device_id for each in found} == {KITCHEN, HALL}

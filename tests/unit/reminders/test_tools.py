@@ -14,9 +14,9 @@ from vixio.core.tools.context import ToolContext
 from vixio.database.database import Database
 from vixio.database.link import Link
 from vixio.database.sqlite import SQLiteDatabase
-from vixio.reminders.desk import Limits, ReminderDesk
 from vixio.reminders.names import Listener, Listeners
 from vixio.reminders.records import Delivery, Kind, ReminderError
+from vixio.reminders.repository import Limits, ReminderRepository
 from vixio.reminders.service import ReminderService, RemindersUnavailable
 from vixio.reminders.tools import reminder_source
 from vixio.reminders.words import duration, parts
@@ -58,7 +58,7 @@ class Tools:
         return answer
 
     async def deliveries(self, device: str = "") -> list[Delivery]:
-        return await self.service.at_desk(lambda desk: desk.deliveries(device))
+        return await self.service.with_repository(lambda repository: repository.deliveries(device))
 
 
 @pytest.fixture
@@ -82,11 +82,11 @@ async def test_a_timer(tools: Tools) -> None:
 
 
 async def test_what_cannot_be_stored_is_an_answer(tools: Tools) -> None:
-    async def break_it(desk: ReminderDesk) -> None:
+    async def break_it(repository: ReminderRepository) -> None:
         raise OverflowError("a number beyond all")
 
     with pytest.raises(ReminderError, match="other words") as refused:
-        await tools.service.at_desk(break_it)
+        await tools.service.with_repository(break_it)
     assert not isinstance(refused.value, RemindersUnavailable)
     await tools("set_timer", minutes=5)
     assert len(await tools.deliveries()) == 1

@@ -8,7 +8,7 @@ import pytest
 
 from vixio.core.errors import ConfigError
 from vixio.settings import load_settings
-from vixio.settings.slips import find_slip
+from vixio.settings.yaml_typos import find_slip
 
 
 @pytest.mark.parametrize(

@@ -143,7 +143,7 @@ async def disconnect(service: Service, device: DevicePath) -> None:
 async def reboot(service: Service, who: Who, device: DevicePath) -> CallResult:
     """Start the device again. It stands in the audit trail."""
     found = await service.custom(device, device_commands.REBOOT, TOOL_S)
-    await service.at_desk(lambda desk: desk.rebooted(device, who.actor))
+    await service.with_repository(lambda repository: repository.rebooted(device, who.actor))
     return CallResult(**found)
 
 

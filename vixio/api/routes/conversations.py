@@ -15,8 +15,8 @@ from vixio.api.problems import Problem
 from vixio.api.routing import Routes
 from vixio.api.scopes import Scope
 from vixio.api.turn_stream import TurnStream
-from vixio.conversations.desk import ConversationDesk, Turns
 from vixio.conversations.records import ConversationRecord
+from vixio.conversations.repository import ConversationRepository, Turns
 from vixio.database.database import Database
 
 SessionPath = Annotated[
@@ -102,10 +102,10 @@ async def list_conversations(
     words = " ".join(search.split())
 
     def listed(database: Database) -> Awaitable[Sequence[ConversationRecord]]:
-        desk = ConversationDesk(database)
+        repository = ConversationRepository(database)
         if words:
-            return desk.search(words, device_id, limit=limit, offset=offset)
-        return desk.conversations(device_id, limit=limit, offset=offset)
+            return repository.search(words, device_id, limit=limit, offset=offset)
+        return repository.conversations(device_id, limit=limit, offset=offset)
 
     await service.ports.turns_written()
     found = await service.use(listed)
@@ -134,7 +134,9 @@ async def erase_conversations(
     """Remove the turns of a device, or of one of its conversations. Its memory stays."""
     known = await service.device(device)
     await service.ports.turns_written()
-    number = await service.use(lambda database: ConversationDesk(database).erase(known.id, session))
+    number = await service.use(
+        lambda database: ConversationRepository(database).erase(known.id, session)
+    )
     return Erased(turns=number)
 
 

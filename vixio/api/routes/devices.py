@@ -102,12 +102,14 @@ async def list_devices(
     """List the devices, the last seen first, with what each does now."""
     rows = await service.ports.live.all()
     if not (search.strip() or state or online is not None):
-        part, total = await service.read(lambda desk: desk.some_devices(limit=limit, offset=offset))
+        part, total = await service.read(
+            lambda repository: repository.some_devices(limit=limit, offset=offset)
+        )
         return DeviceStream(service, who, part, total, rows)
-    lines = await service.read(lambda desk: desk.lines())
+    lines = await service.read(lambda repository: repository.lines())
     ids = await matching(service, lines, rows, search=search, state=state, online=online)
     page = ids[offset : offset + limit]
-    part = await service.read(lambda desk: desk.these_devices(page))
+    part = await service.read(lambda repository: repository.these_devices(page))
     return DeviceStream(service, who, part, len(ids), rows)
 
 
@@ -123,14 +125,18 @@ async def show_own(service: Service, who: Who) -> Device:
 
 async def claim_device(service: Service, who: Who, body: ClaimBody) -> Device:
     """Let the device in that shows a code. Wrong codes are limited."""
-    found = await service.at_desk(lambda desk: desk.claim(body.code, who.actor, body.name))
+    found = await service.with_repository(
+        lambda repository: repository.claim(body.code, who.actor, body.name)
+    )
     return await shown(service, who, found)
 
 
 async def add_device(service: Service, who: Who, body: AddBody) -> Device:
     """Let a device in before its first visit."""
-    found = await service.at_desk(
-        lambda desk: desk.add(body.id, who.actor, name=body.name, serial=body.serial, key=body.key)
+    found = await service.with_repository(
+        lambda repository: repository.add(
+            body.id, who.actor, name=body.name, serial=body.serial, key=body.key
+        )
     )
     return await shown(service, who, found)
 
@@ -138,30 +144,34 @@ async def add_device(service: Service, who: Who, body: AddBody) -> Device:
 async def rename_device(service: Service, who: Who, device: DevicePath, body: RenameBody) -> Device:
     """Give a device another name; an empty one takes it away."""
     known = await service.device(device)
-    found = await service.at_desk(lambda desk: desk.rename(known.id, body.name, who.actor))
+    found = await service.with_repository(
+        lambda repository: repository.rename(known.id, body.name, who.actor)
+    )
     return await shown(service, who, found)
 
 
 async def block_device(service: Service, who: Who, device: DevicePath, body: BlockBody) -> Device:
     """Refuse a device; one that is connected is disconnected."""
-    found = await service.at_desk(lambda desk: desk.block(device, body.reason, who.actor))
+    found = await service.with_repository(
+        lambda repository: repository.block(device, body.reason, who.actor)
+    )
     return await shown(service, who, found)
 
 
 async def unblock_device(service: Service, who: Who, device: DevicePath) -> Device:
     """Let a device in again, as before."""
-    found = await service.at_desk(lambda desk: desk.unblock(device, who.actor))
+    found = await service.with_repository(lambda repository: repository.unblock(device, who.actor))
     return await shown(service, who, found)
 
 
 async def forget_device(service: Service, who: Who, device: DevicePath) -> None:
     """Remove a device and its tokens. What it said stays in the memory."""
-    await service.at_desk(lambda desk: desk.forget(device, who.actor))
+    await service.with_repository(lambda repository: repository.forget(device, who.actor))
 
 
 async def list_device_tokens(service: Service, device: DevicePath) -> DeviceTokenList:
     """List the tokens by which a device may connect."""
-    found = await service.read(lambda desk: desk.tokens(device))
+    found = await service.read(lambda repository: repository.tokens(device))
     now = now_ms()
     return DeviceTokenList(
         tokens=[DeviceToken(**asdict(each), state=each.state(now)) for each in found]
@@ -170,12 +180,12 @@ async def list_device_tokens(service: Service, device: DevicePath) -> DeviceToke
 
 async def revoke_device_tokens(service: Service, who: Who, device: DevicePath) -> None:
     """Make all tokens of a device void; it gets another one when it boots."""
-    await service.at_desk(lambda desk: desk.revoke_tokens(device, who.actor))
+    await service.with_repository(lambda repository: repository.revoke_tokens(device, who.actor))
 
 
 async def revoke_device_token(service: Service, who: Who, token: TokenPath) -> None:
     """Make a token void; a device that is connected with it is disconnected."""
-    await service.at_desk(lambda desk: desk.revoke_token(token, who.actor))
+    await service.with_repository(lambda repository: repository.revoke_token(token, who.actor))
 
 
 def make_routes() -> Routes:

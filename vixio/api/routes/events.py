@@ -9,10 +9,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from vixio.api.access import Service, Who, any_token
 from vixio.api.event_stream import MEDIA_TYPE, EventStream, Wish
+from vixio.api.event_visibility import sees_anything
 from vixio.api.fields import Filter
 from vixio.api.problems import Problem, too_many, unavailable
 from vixio.api.routing import Routes
-from vixio.api.sight import sees_anything
 from vixio.feed.feed import TooManyWatches
 from vixio.feed.position import parse
 

@@ -13,8 +13,8 @@ from vixio.api.fields import PRINTABLE, Body, DevicePath
 from vixio.api.routing import Routes
 from vixio.api.scopes import Scope
 from vixio.core.facts import person_owner
-from vixio.devices.desk import Desk
 from vixio.devices.records import MAX_TEXT, PersonRecord
+from vixio.devices.repository import DeviceRepository
 
 PersonPath = Annotated[
     str,
@@ -69,40 +69,51 @@ async def list_people(service: Service) -> PersonList:
 
 async def show_person(service: Service, person: PersonPath) -> Person:
     """Show a person."""
-    return await service.read(lambda desk: _shown(desk, person))
+    return await service.read(lambda repository: _shown(repository, person))
 
 
 async def add_person(service: Service, who: Who, body: PersonBody) -> Person:
     """Make somebody known."""
-    return _person(await service.at_desk(lambda desk: desk.people.add(body.name, who.actor)), ())
+    return _person(
+        await service.with_repository(
+            lambda repository: repository.people.add(body.name, who.actor)
+        ),
+        (),
+    )
 
 
 async def rename_person(service: Service, who: Who, person: PersonPath, body: PersonBody) -> Person:
     """Give a person another name. What is remembered about them stays."""
-    found = await service.at_desk(lambda desk: desk.people.rename(person, body.name, who.actor))
-    return await service.read(lambda desk: _shown(desk, found.id))
+    found = await service.with_repository(
+        lambda repository: repository.people.rename(person, body.name, who.actor)
+    )
+    return await service.read(lambda repository: _shown(repository, found.id))
 
 
 async def remove_person(service: Service, who: Who, person: PersonPath) -> None:
     """Remove a person, and erase what is remembered about them. The devices stay."""
-    found = await service.at_desk(lambda desk: desk.people.remove(person, who.actor))
+    found = await service.with_repository(
+        lambda repository: repository.people.remove(person, who.actor)
+    )
     if (memory := service.ports.memory) is not None:
         await memory.facts.clear(person_owner(found.id))
 
 
 async def give_device(service: Service, who: Who, device: DevicePath, body: GiveBody) -> Given:
     """Let a device belong to a person, or to nobody. It follows from its next turn on."""
-    found = await service.at_desk(lambda desk: desk.give(device, body.person, who.actor))
+    found = await service.with_repository(
+        lambda repository: repository.give(device, body.person, who.actor)
+    )
     return Given(device=found.id, person=found.person)
 
 
-async def _everybody(desk: Desk) -> list[Person]:
-    found, owned = await desk.people.all(), await desk.people.devices()
+async def _everybody(repository: DeviceRepository) -> list[Person]:
+    found, owned = await repository.people.all(), await repository.people.devices()
     return [_person(each, owned.get(each.id, ())) for each in found]
 
 
-async def _shown(desk: Desk, person: str) -> Person:
-    found, owned = await desk.people.find(person), await desk.people.devices()
+async def _shown(repository: DeviceRepository, person: str) -> Person:
+    found, owned = await repository.people.find(person), await repository.people.devices()
     return _person(found, owned.get(found.id, ()))
 
 

@@ -14,7 +14,7 @@ from vixio.api.access import SCOPED, Service
 from vixio.api.fields import PRINTABLE, Body
 from vixio.api.routing import Routes
 from vixio.api.scopes import Scope
-from vixio.devices.profile_desk import MAX_BYTES, NAME_PATTERN, RESERVED
+from vixio.devices.profile_repository import MAX_BYTES, NAME_PATTERN, RESERVED
 from vixio.devices.records import NotKnown
 
 MAX_DEVICES: Final = 100
@@ -113,10 +113,14 @@ async def check_profile(service: Service, body: CheckBody) -> Checked:
     errors = [*_about_all(body), *(Mistake(path=path, message=text) for path, text in found)]
     before: Mapping[str, Any] = {}
     try:
-        before = (await service.read(lambda desk: desk.profiles.find(body.name))).content
+        before = (
+            await service.read(lambda repository: repository.profiles.find(body.name))
+        ).content
     except NotKnown:
         pass
-    devices, total = await service.read(lambda desk: desk.with_profile(body.name, MAX_DEVICES))
+    devices, total = await service.read(
+        lambda repository: repository.with_profile(body.name, MAX_DEVICES)
+    )
     return Checked(
         valid=not errors,
         errors=errors,

@@ -37,7 +37,7 @@ class RestoreBody(Body):
 
 async def list_versions(service: Service, profile: ProfilePath) -> VersionList:
     """List what a profile was after each change, also one that was removed."""
-    found = await service.read(lambda desk: desk.profiles.versions(profile))
+    found = await service.read(lambda repository: repository.profiles.versions(profile))
     return VersionList(
         versions=[
             Version(
@@ -56,10 +56,14 @@ async def restore_profile(
     service: Service, who: Who, profile: ProfilePath, body: RestoreBody
 ) -> Profile:
     """Write a profile as it was, as a new version. Devices that have it follow."""
-    wanted = await service.read(lambda desk: desk.profiles.version(profile, body.version))
+    wanted = await service.read(
+        lambda repository: repository.profiles.version(profile, body.version)
+    )
     await check_content(service, wanted.content)
-    await service.at_desk(lambda desk: desk.profiles.restore(profile, body.version, who.actor))
-    return profile_of(await service.read(lambda desk: desk.profiles.find(profile)))
+    await service.with_repository(
+        lambda repository: repository.profiles.restore(profile, body.version, who.actor)
+    )
+    return profile_of(await service.read(lambda repository: repository.profiles.find(profile)))
 
 
 def make_routes() -> Routes:

@@ -16,7 +16,7 @@ from vixio.api.routing import Routes
 from vixio.api.scopes import Scope
 from vixio.api.service import ApiService
 from vixio.core.errors import ConfigError
-from vixio.devices.profile_desk import NAME_PATTERN
+from vixio.devices.profile_repository import NAME_PATTERN
 from vixio.devices.records import ProfileRecord
 
 ProfilePath = Annotated[
@@ -64,14 +64,14 @@ class Assigned(BaseModel):
 
 async def list_profiles(service: Service) -> ProfileList:
     """List the profiles."""
-    found = await service.read(lambda desk: desk.profiles.all())
-    removed = await service.read(lambda desk: desk.profiles.removed())
+    found = await service.read(lambda repository: repository.profiles.all())
+    removed = await service.read(lambda repository: repository.profiles.removed())
     return ProfileList(profiles=[profile_of(each) for each in found], removed=list(removed))
 
 
 async def show_profile(service: Service, profile: ProfilePath) -> Profile:
     """Show a profile."""
-    return profile_of(await service.read(lambda desk: desk.profiles.find(profile)))
+    return profile_of(await service.read(lambda repository: repository.profiles.find(profile)))
 
 
 async def write_profile(
@@ -79,20 +79,24 @@ async def write_profile(
 ) -> Profile:
     """Write a profile, or replace it. Connected devices follow from their next turn on."""
     await check_content(service, body.content)
-    await service.at_desk(lambda desk: desk.profiles.put(profile, body.content, who.actor))
-    return profile_of(await service.read(lambda desk: desk.profiles.find(profile)))
+    await service.with_repository(
+        lambda repository: repository.profiles.put(profile, body.content, who.actor)
+    )
+    return profile_of(await service.read(lambda repository: repository.profiles.find(profile)))
 
 
 async def remove_profile(service: Service, who: Who, profile: ProfilePath) -> None:
     """Remove a profile; its devices are served as the settings say."""
-    await service.at_desk(lambda desk: desk.profiles.remove(profile, who.actor))
+    await service.with_repository(lambda repository: repository.profiles.remove(profile, who.actor))
 
 
 async def assign_profile(
     service: Service, who: Who, device: DevicePath, body: AssignBody
 ) -> Assigned:
     """Give a device a profile, or take it away."""
-    found = await service.at_desk(lambda desk: desk.assign(device, body.profile, who.actor))
+    found = await service.with_repository(
+        lambda repository: repository.assign(device, body.profile, who.actor)
+    )
     return Assigned(device=found.id, profile=found.profile)
 
 

@@ -18,8 +18,8 @@ from vixio.core.errors import ToolError
 from vixio.core.session.speech import Priority
 from vixio.core.wall_clock import now_ms
 from vixio.reminders.asked import Day, at_time
-from vixio.reminders.desk import ReminderDesk
 from vixio.reminders.records import MAX_TEXT, Delivery, Kind, Order, ReminderError
+from vixio.reminders.repository import ReminderRepository
 from vixio.reminders.service import RemindersUnavailable
 
 T = TypeVar("T")
@@ -131,9 +131,9 @@ async def list_reminders(
     """
     device_id = (await service.device(device)).id if device else ""
     kinds = () if kind is None else (kind,)
-    found = await _at_desk(
+    found = await _with_repository(
         service,
-        lambda desk: desk.deliveries(
+        lambda repository: repository.deliveries(
             device_id,
             kinds=kinds,
             series=series,
@@ -186,7 +186,7 @@ async def add_reminder(service: Service, who: Who, body: ReminderBody) -> Remind
         priority=Priority[body.priority.upper()],
         created_by=who.actor,
     )
-    return _reminder(service, await _change(service, lambda desk: desk.add(order)))
+    return _reminder(service, await _change(service, lambda repository: repository.add(order)))
 
 
 async def announce(service: Service, who: Who, body: AnnounceBody) -> ReminderList:
@@ -207,14 +207,14 @@ async def announce(service: Service, who: Who, body: AnnounceBody) -> ReminderLi
         )
         for device_id in dict.fromkeys(ids)
     ]
-    found = await _change(service, lambda desk: desk.announce(orders))
+    found = await _change(service, lambda repository: repository.announce(orders))
     return _listed(service, found)
 
 
 async def cancel_reminder(service: Service, who: Who, reminder: ReminderPath) -> Reminder:
     """Cancel what has not begun to be said; one that repeats does not come again."""
     await _known(service, reminder)
-    found = await _change(service, lambda desk: desk.cancel(reminder, who.actor))
+    found = await _change(service, lambda repository: repository.cancel(reminder, who.actor))
     return _reminder(service, found)
 
 
@@ -233,31 +233,33 @@ def _in_places(service: ApiService, places: Sequence[str]) -> list[str]:
 async def _known(service: ApiService, reminder: str) -> Delivery:
     """Raises Problem where there is none of this id."""
 
-    async def find(desk: ReminderDesk) -> Delivery | None:
+    async def find(repository: ReminderRepository) -> Delivery | None:
         try:
-            return await desk.delivery(reminder)
+            return await repository.delivery(reminder)
         except ReminderError:
             return None
 
-    found = await _at_desk(service, find)
+    found = await _with_repository(service, find)
     if found is None:
         raise Problem(404, f"no reminder {reminder} is known")
     return found
 
 
-async def _at_desk(service: ApiService, work: Callable[[ReminderDesk], Awaitable[T]]) -> T:
-    """Raises Problem for what the desk refuses."""
+async def _with_repository(
+    service: ApiService, work: Callable[[ReminderRepository], Awaitable[T]]
+) -> T:
+    """Raises Problem for what the repository refuses."""
     try:
-        return await service.ports.reminders.at_desk(work)
+        return await service.ports.reminders.with_repository(work)
     except RemindersUnavailable as error:
         raise unavailable(str(error)) from None
     except ReminderError as error:
         raise Problem(409, str(error)) from None
 
 
-async def _change(service: ApiService, work: Callable[[ReminderDesk], Awaitable[T]]) -> T:
-    """Have a change made, and those told who watch. Raises Problem."""
-    result = await _at_desk(service, work)
+async def _change(service: ApiService, work: Callable[[ReminderRepository], Awaitable[T]]) -> T:
+    """Make the change, then publish it. Raises Problem."""
+    result = await _with_repository(service, work)
     await service.ports.registry.catch_up()
     return result
 

@@ -155,7 +155,7 @@ async def check_parts(service: Service, body: CheckBody = _ALL) -> CheckResult:
 
 async def show_audit(service: Service, limit: Limit = 50) -> Audit:
     """Show who changed what, the newest last."""
-    changes = await service.read(lambda desk: desk.audit(limit))
+    changes = await service.read(lambda repository: repository.audit(limit))
     return Audit(
         changes=[
             AuditEntry(

@@ -1,4 +1,4 @@
-"""Who may use the API: the login, personal tokens, and who the caller is."""
+"""The login, personal tokens, and the current caller."""
 
 from __future__ import annotations
 

@@ -20,16 +20,16 @@ from vixio.cluster.nats.bucket import Bucket
 from vixio.cluster.nats.claims import Claims
 from vixio.cluster.nats.commands import NatsCommands
 from vixio.cluster.nats.conversations import MAX_AGE_S, MAX_BYTES, Conversations
-from vixio.cluster.nats.doubts import Doubts
-from vixio.cluster.nats.handing_over import HandingOver
 from vixio.cluster.nats.joining import Joining
 from vixio.cluster.nats.leases import NatsLeases
 from vixio.cluster.nats.link import Link, Unsendable
 from vixio.cluster.nats.names import ASK, CONVERSATIONS, DEVICES, NEWS, STATE
+from vixio.cluster.nats.peer_rpc import PeerRpc
 from vixio.cluster.nats.peers import Peers
 from vixio.cluster.nats.presence import NatsPresence
-from vixio.cluster.nats.pulse import Pulse
+from vixio.cluster.nats.revalidation import LeaseRevalidator
 from vixio.cluster.nats.rows import Table
+from vixio.cluster.nats.stalls import StallDetector
 from vixio.cluster.nats.state import State
 from vixio.core.cluster import RELEASE_S, Broadcast, Charged, Cluster, OnBroadcast, SharedLimits
 from vixio.core.errors import ConfigError
@@ -129,21 +129,21 @@ class NatsCluster(Cluster):
         self.least_loaded = Balance(node.websocket_url, self._state, self.peers).least_loaded
         """Returns where a device should connect; empty: OTA does not balance."""
         claims = Claims(self._devices, counters)
-        self._pulse = Pulse(self._stalled)
-        way = HandingOver(name, link, self.peers.gone, self.peers.table.where)
+        self._stalls = StallDetector(self._stalled)
+        rpc = PeerRpc(name, link, self.peers.gone, self.peers.table.where)
         leases = NatsLeases(
             name,
-            way,
+            rpc,
             claims,
             Conversations(self._kept, name, counters) if node.conversations else None,
             counters,
-            fresh=lambda: self._pulse.fresh,
+            fresh=lambda: self._stalls.fresh,
             held=self._state.device,
             release_timeout=release_timeout,
         )
-        way.serve(leases)
-        self._doubts = Doubts(name, leases, claims, way.ask, lambda: link.connected)
-        leases.look = self._doubts.look
+        rpc.serve(leases)
+        self._revalidator = LeaseRevalidator(name, leases, claims, rpc.ask, lambda: link.connected)
+        leases.look = self._revalidator.look
         super().__init__(
             leases,
             NatsPresence(node.name, name, link, leases, claims, self.peers),
@@ -192,8 +192,8 @@ class NatsCluster(Cluster):
         self._tasks = [
             asyncio.create_task(work)
             for work in (
-                self._pulse.run(),
-                self._doubts.run(),
+                self._stalls.run(),
+                self._revalidator.run(),
                 self._state.run(),
                 self.peers.watch(),
                 self.broadcast.run(),
@@ -235,12 +235,12 @@ class NatsCluster(Cluster):
         if up:
             self.peers.unheard()
             self._state.send_whole()
-            self._doubts.look_at_all()
+            self._revalidator.look_at_all()
             self._ask("")
 
     def _stalled(self, seconds: float) -> None:
         self.counters.add("cluster.stalls")
-        self._doubts.raise_all(seconds)
+        self._revalidator.raise_all(seconds)
 
     def _gone(self, node: str) -> None:
         self.peers.gone(node, "the bus does not know it")

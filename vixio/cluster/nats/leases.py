@@ -29,7 +29,7 @@ CLAIM_S: Final = 2.5
 """Longest wait for the bus when a device connects; then it is served without a claim."""
 
 if TYPE_CHECKING:
-    from vixio.cluster.nats.handing_over import HandingOver, Yielded
+    from vixio.cluster.nats.peer_rpc import HandoverReply, PeerRpc
 
 _log = logging.getLogger(__name__)
 
@@ -45,7 +45,7 @@ class NatsLeases(Leases):
     def __init__(
         self,
         node: str,
-        way: HandingOver,
+        rpc: PeerRpc,
         claims: Claims,
         conversations: Conversations | None,
         counters: Counters,
@@ -55,7 +55,7 @@ class NatsLeases(Leases):
         release_timeout: float = RELEASE_S,
     ) -> None:
         self._node = node
-        self._way = way
+        self._rpc = rpc
         self._claims = claims
         self._conversations = conversations
         self._counters = counters
@@ -215,7 +215,7 @@ class NatsLeases(Leases):
             if self._leases[lease.device_id][-1] is not lease:
                 lease.overtaken = True
                 return
-            if self._way.connected:
+            if self._rpc.connected:
                 try:
                     async with asyncio.timeout(CLAIM_S):
                         claim = await self._claims.claim(lease.device_id, self._node)
@@ -275,12 +275,12 @@ class NatsLeases(Leases):
             lease.keep_handover(text)  # it is not saved, and the holder before may fail to
         return text if token > own else ""
 
-    async def _ask(self, lease: NatsLease, node: str, token: int) -> Yielded:
-        return await self._way.try_to_ask(node, lease.device_id, token, lease.age, lease.token)
+    async def _ask(self, lease: NatsLease, node: str, token: int) -> HandoverReply:
+        return await self._rpc.try_to_ask(node, lease.device_id, token, lease.age, lease.token)
 
     def _known(self, device_id: str) -> Sequence[Earlier]:
         """Return who has a device as far as is known without the claims."""
-        node = self._way.holder(device_id) if self._way.connected else ""
+        node = self._rpc.holder(device_id) if self._rpc.connected else ""
         return [Earlier(node, ANY)] if node else []
 
     async def _look_once_settled(self, lease: NatsLease) -> None:
@@ -311,7 +311,7 @@ class NatsLeases(Leases):
             self._end(lease)
 
     async def _give_back(self, lease: NatsLease) -> None:
-        if lease.claim is None or lease.outlived or not self._way.connected:
+        if lease.claim is None or lease.outlived or not self._rpc.connected:
             return
         try:
             async with asyncio.timeout(GIVE_BACK_S):

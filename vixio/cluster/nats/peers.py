@@ -117,7 +117,7 @@ class Peers:
         while True:
             await asyncio.sleep(1)
             time = awake()
-            if time - last > SILENT_S / 2:  # this process stood still: it heard nothing itself
+            if time - last > SILENT_S / 2:  # this process stalled, and received nothing itself
                 self.unheard()
             last = time
             for peer in self.nodes:
@@ -125,7 +125,7 @@ class Peers:
                     self.gone(peer.node, "it gives no sign of life")
 
     def unheard(self) -> None:
-        """Nobody could be heard for a while, so nobody is silent."""
+        """Reset the silence timers after an outage of the bus."""
         for peer in self._peers.values():
             peer.heard = awake()
 

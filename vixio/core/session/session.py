@@ -167,7 +167,7 @@ class Session:
         interruptible: bool = True,
         items: Sequence[HistoryItem] = (),
     ) -> SpeechHandle:
-        """Have ``text`` spoken as it is; it stands in the history as far as it is heard.
+        """Speak ``text`` verbatim; the history keeps the part that was played.
 
         ``items`` stand before it in the history, such as the tool result that it reports. The
         handle ends as DROPPED, at once, when too many speeches wait (:data:`MAX_SPEECHES`).

@@ -16,9 +16,9 @@ from typing import Any, Final
 
 from vixio.core.metrics import Counters
 from vixio.core.wall_clock import now_ms
-from vixio.database.behind import WriteBehind
 from vixio.database.database import Database, Transaction
 from vixio.database.link import Link, Operation, Rejected, Unavailable
+from vixio.database.write_behind import WriteBehind
 from vixio.devices.firmware.attempts import Attempt, AttemptState, broken_off, history, settle
 from vixio.devices.firmware.folder import FirmwareFolder
 from vixio.devices.firmware.offer import Offer, Stated, choose

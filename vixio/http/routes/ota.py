@@ -9,11 +9,11 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from vixio.http.firmware_offer import FirmwareOffers
-from vixio.http.ota import OtaSettings, ota_answer, read_visit
+from vixio.http.ota import OtaSettings, ota_answer, read_ota_request
 from vixio.transports.admission.access import (
     OPEN_DOOR,
     Activation,
-    Invitation,
+    OtaDecision,
     RegistryUnavailable,
 )
 from vixio.transports.admission.addresses import Address, address_key, parse_address
@@ -84,23 +84,23 @@ class OtaEndpoint:
         if identity is None:
             return _bad_identity()
         address = self._address(request) or peer(request)
-        visit = read_visit(identity, request.headers, body, str(address or ""))
-        invitation = OPEN_DOOR
-        if visit.device_id:
-            stated = Firmware(visit.board, visit.firmware)
-            self._admission.firmware.note(visit.device_id, stated)
+        ota_request = read_ota_request(identity, request.headers, body, str(address or ""))
+        decision = OPEN_DOOR
+        if ota_request.device_id:
+            stated = Firmware(ota_request.board, ota_request.firmware)
+            self._admission.firmware.note(ota_request.device_id, stated)
             try:
-                invitation = await self._access.visit(visit)
+                decision = await self._access.decide(ota_request)
             except RegistryUnavailable:
                 return self._unavailable()
-            self._log_notice(invitation, identity, str(address or ""))
+            self._log_notice(decision, identity, str(address or ""))
         elif not self._access.admits_strangers:
             return _bad_identity()
         forwarded = self._settings.trust_forwarded or self._proxies.trusts(peer(request))
         firmware = None
-        if self._offers is not None and visit.device_id and invitation.admitted:
+        if self._offers is not None and ota_request.device_id and decision.admitted:
             firmware = await self._offers.section(
-                visit, body, request.headers, own_host(request), trust_forwarded=forwarded
+                ota_request, body, request.headers, own_host(request), trust_forwarded=forwarded
             )
         return JSONResponse(
             ota_answer(
@@ -109,7 +109,7 @@ class OtaEndpoint:
                 body,
                 own_host(request),
                 trust_forwarded=forwarded,
-                invitation=invitation,
+                decision=decision,
                 firmware=firmware,
             )
         )
@@ -151,11 +151,11 @@ class OtaEndpoint:
             return JSONResponse({}, status_code=400)  # the client is gone, nothing is sent
         return body
 
-    def _log_notice(self, invitation: Invitation, identity: Identity, address: str) -> None:
+    def _log_notice(self, decision: OtaDecision, identity: Identity, address: str) -> None:
         """Log that a device is not let in: for whoever looks for the reason."""
-        if not invitation.admitted:
+        if not decision.admitted:
             self._counters.add("http.ota.not_admitted")
-            reason = "waits_for_claim" if invitation.code else "not_admitted"
+            reason = "waits_for_claim" if decision.code else "not_admitted"
             self._admission.refused(reason, address, identity.device_id)
 
     def _unavailable(self) -> Response:

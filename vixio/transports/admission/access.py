@@ -14,7 +14,7 @@ from vixio.transports.admission.refusal import Refusal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Visit:
+class OtaRequest:
     """What a device says of itself when it asks OTA. Unverified; empty where it says nothing."""
 
     device_id: str
@@ -31,7 +31,7 @@ class Visit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Invitation:
+class OtaDecision:
     """What OTA tells a device. Not ``admitted``: a notice, and nothing that opens anything yet."""
 
     admitted: bool
@@ -45,7 +45,7 @@ class Invitation:
     """Makes the device ask `/activate`, which it does not do without one (ota.cc, Activate)."""
 
 
-OPEN_DOOR = Invitation(admitted=True)
+OPEN_DOOR = OtaDecision(admitted=True)
 
 
 class Activation(StrEnum):
@@ -69,7 +69,7 @@ class Access(ABC):
         """Whether OTA may answer a client that does not say which device it is."""
 
     @abstractmethod
-    async def visit(self, visit: Visit) -> Invitation:
+    async def decide(self, ota_request: OtaRequest) -> OtaDecision:
         """Answer a device at OTA. Raises RegistryUnavailable."""
 
     @abstractmethod
@@ -86,7 +86,7 @@ class OpenAccess(Access):
 
     admits_strangers = True
 
-    async def visit(self, visit: Visit) -> Invitation:
+    async def decide(self, ota_request: OtaRequest) -> OtaDecision:
         """Invite it, without a token."""
         return OPEN_DOOR
 

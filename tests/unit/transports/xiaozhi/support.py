@@ -17,7 +17,7 @@ from vixio.core.audio import AudioFormat
 from vixio.core.chunk import Chunk
 from vixio.core.errors import ConnectionClosed
 from vixio.core.local_cluster import LocalLeases
-from vixio.core.session.tenancy import Tenancy
+from vixio.core.session.lease_holder import LeaseHolder
 from vixio.core.transport import DeviceConnection, SessionHandler
 from vixio.transports.admission.admission import Admission, AdmissionSettings
 from vixio.transports.xiaozhi.settings import XiaozhiSettings
@@ -91,13 +91,13 @@ class Server:
     async def handle(self, connection: DeviceConnection) -> None:
         """Serve a device as the session host does: a newer connection replaces the older."""
         session = Session(connection)
-        tenancy = Tenancy(connection)
-        await tenancy.acquire(self._leases)
+        holder = LeaseHolder(connection)
+        await holder.acquire(self._leases)
         self.sessions.put_nowait(session)
         try:
             await session.run()
         finally:
-            await tenancy.end()
+            await holder.end()
 
     async def session(self) -> Session:
         return await asyncio.wait_for(self.sessions.get(), BOUND_S)

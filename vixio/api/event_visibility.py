@@ -30,8 +30,8 @@ def sees_anything(who: Principal) -> bool:
     return any(who.may(scope) for scope in SCOPES.values())
 
 
-class Sight(NamedTuple):
-    """How much of an event may be seen: all that have the same one see the same."""
+class EventVisibility(NamedTuple):
+    """Which fields of an event a token may read."""
 
     audit: bool
     """Who made a change, and its details."""
@@ -39,22 +39,22 @@ class Sight(NamedTuple):
     """What was said."""
 
 
-def sees(entry: Entry, who: Principal) -> Sight | None:
+def sees(entry: Entry, who: Principal) -> EventVisibility | None:
     """Return how much of an event a token lets be seen; None: nothing, not even that it was."""
     if not who.may(SCOPES.get(entry.about, Scope.ADMIN)):
         return None
-    return Sight(who.may(Scope.ADMIN), who.may(Scope.CONVERSATIONS_READ))
+    return EventVisibility(who.may(Scope.ADMIN), who.may(Scope.CONVERSATIONS_READ))
 
 
-def seen(entry: Entry, sight: Sight) -> dict[str, Any]:
+def seen(entry: Entry, visible: EventVisibility) -> dict[str, Any]:
     """Return an event as it may be seen."""
     event: dict[str, Any] = {"type": entry.type, "at": entry.at}
     if entry.device_id:
         event["device_id"] = entry.device_id
     event |= entry.fields
-    if not sight.audit:
+    if not visible.audit:
         for name in _AUDIT_ONLY if entry.type == CHANGED else ():
             event.pop(name, None)
-    if sight.words:
+    if visible.words:
         event |= entry.words
     return event

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from vixio.core.session.session import Session
 
 
-class Tenancy:
-    """From the acquisition of the lease to its release.
+class LeaseHolder:
+    """Holds a device's lease for a session, from its acquisition to its release.
 
     If the lease is lost, the connection closes, and the next holder waits for :meth:`end`.
     """

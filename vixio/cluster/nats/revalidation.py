@@ -1,4 +1,4 @@
-"""Looks again whether a node's leases are still its own: after a stall, and with a new connection.
+"""Revalidates a node's leases after a stall and after a new connection to the bus.
 
 Where two nodes serve one device, as after a time without a bus, the younger connection goes on:
 the device has left the older one. Ages are compared, not clocks.
@@ -14,9 +14,9 @@ from typing import Final
 from vixio.bus.errors import BrokerError
 from vixio.cluster.nats.bucket import WrongRevision
 from vixio.cluster.nats.claims import Claim, Claims, Earlier
-from vixio.cluster.nats.handing_over import Yielded
 from vixio.cluster.nats.lease import NatsLease
 from vixio.cluster.nats.leases import NatsLeases
+from vixio.cluster.nats.peer_rpc import HandoverReply
 from vixio.core.errors import describe
 
 TRUST_S: Final = 5.0
@@ -34,7 +34,7 @@ _OLDEST: Final = 1e12
 _log = logging.getLogger(__name__)
 
 
-Ask = Callable[[str, str, int, float], Awaitable[Yielded]]
+Ask = Callable[[str, str, int, float], Awaitable[HandoverReply]]
 """Asks a node to give way for a device: its name, the device, the token of its claim, and an age.
 
 Returns whether the connection there goes on, since it is younger than that age; if it does not, it
@@ -42,8 +42,8 @@ is over. Raises BrokerError, TimeoutError.
 """
 
 
-class Doubts:
-    """``connected``: whether there is a bus."""
+class LeaseRevalidator:
+    """Revalidates leases after a stall or a reconnect. ``connected``: whether there is a bus."""
 
     def __init__(
         self,
@@ -63,12 +63,12 @@ class Doubts:
         self._wake = asyncio.Event()
 
     def raise_all(self, gap: float) -> None:
-        """The process stood still for ``gap`` seconds: no lease is valid until it is looked up."""
+        """Suspend all leases until each is looked up; the loop stalled for ``gap`` seconds."""
         doubted = list(self._leases)
         if not doubted:
             return
         _log.warning(
-            "the process stood still, looking whether its devices have moved on",
+            "event loop stalled, revalidating leases",
             extra={"seconds": round(gap, 1), "devices": len(doubted)},
         )
         self._stalls += 1
@@ -88,7 +88,7 @@ class Doubts:
         self._wake.set()
 
     async def run(self) -> None:
-        """Look whenever that is wanted, until it is cancelled."""
+        """Revalidate what was asked for, until it is cancelled."""
         while True:
             await self._wake.wait()
             self._wake.clear()
@@ -171,7 +171,7 @@ class Doubts:
         return answer.goes_on
 
     def _trust(self, doubted: list[NatsLease], stalls: int) -> None:
-        """Doubt leases no more, unless the process stood still again since ``stalls``."""
+        """Trust leases again, unless the process has stalled again since ``stalls``."""
         if stalls != self._stalls:
             return
         for lease in doubted:

@@ -15,7 +15,7 @@ from vixio.devices.activation import Proof
 from vixio.devices.records import AccessMode, DeviceRecord, NameTaken
 from vixio.devices.tables import CODES, DeviceTable, TokenTable
 from vixio.devices.tokens import DeviceTokens, IssuedToken
-from vixio.transports.admission.access import Visit
+from vixio.transports.admission.access import OtaRequest
 
 CODE_IDLE_MS: Final = 60 * 60_000
 """A code expires when its device has not asked for so long. While it asks, it keeps its code: it
@@ -32,7 +32,7 @@ DIGITS: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class Contact:
     """What a device's connection tells: from its hello, and at its end."""
 
     at: int
@@ -43,15 +43,15 @@ class Seen:
     """Whether a device that is not known is added: it may have been forgotten meanwhile."""
 
 
-class Visits:
+class DeviceContacts:
     """The operations on an open database. ``clock``: milliseconds since 1970."""
 
     def __init__(self, database: Database, clock: Callable[[], int] = now_ms) -> None:
         self._database = database
         self._clock = clock
 
-    async def visit(
-        self, visit: Visit, mode: AccessMode, tokens: DeviceTokens | None
+    async def decide(
+        self, ota_request: OtaRequest, mode: AccessMode, tokens: DeviceTokens | None
     ) -> tuple[DeviceRecord, IssuedToken | None]:
         """Note a device that asks OTA; return its record, and its token if it is let in; if it
         waits with a code, one that is void until the claim.
@@ -62,33 +62,35 @@ class Visits:
         at = self._clock()
         async with self._database.transaction() as transaction:
             devices = DeviceTable(transaction)
-            device = await devices.hold(visit.device_id)
+            device = await devices.hold(ota_request.device_id)
             if (device is None or device.claimed_at is None) and await _is_anothers_name(
-                devices, visit.device_id
+                devices, ota_request.device_id
             ):
-                raise NameTaken(f"{visit.device_id!r} is the name of another device")
+                raise NameTaken(f"{ota_request.device_id!r} is the name of another device")
             if device is None:
-                await devices.add(visit.device_id, at)
+                await devices.add(ota_request.device_id, at)
                 await devices.shed(UNCLAIMED)
             changed: dict[str, Any] = {
                 name: value
                 for name in ("address", "board", "chip", "firmware", "serial", "language", "rssi")
-                if (value := getattr(visit, name))
+                if (value := getattr(ota_request, name))
             }
-            if device is not None and device.standing.lets_in(mode, visit.client_id):
+            if device is not None and device.standing.lets_in(mode, ota_request.client_id):
                 if not device.client_id and device.claimed_at is not None:
-                    changed["client_id"] = visit.client_id  # trusted at its first visit
+                    changed["client_id"] = ota_request.client_id  # trusted at its first visit
             elif mode is not AccessMode.OPEN:
-                changed["asking_client"] = visit.client_id
-                changed |= await self._waiting(transaction, device, visit, mode, at)
-            await devices.set(visit.device_id, last_seen=at, **changed)
-            found = await devices.find(visit.device_id)
+                changed["asking_client"] = ota_request.client_id
+                changed |= await self._waiting(transaction, device, ota_request, mode, at)
+            await devices.set(ota_request.device_id, last_seen=at, **changed)
+            found = await devices.find(ota_request.device_id)
             assert found is not None  # noqa: S101 - it is held
             token = None
-            if tokens is not None and found.standing.lets_in(mode, visit.client_id):
+            if tokens is not None and found.standing.lets_in(mode, ota_request.client_id):
                 # Issued here: a claim may have come while the visit waited for the database, and
                 # what was issued before it is void.
-                token = tokens.issue(visit.device_id, visit.client_id, since=found.tokens_from)
+                token = tokens.issue(
+                    ota_request.device_id, ota_request.client_id, since=found.tokens_from
+                )
                 await TokenTable(transaction).add(token)
             elif tokens is not None and mode is AccessMode.ACTIVATION and found.code is not None:
                 token = tokens.issue_waiting(found)
@@ -117,7 +119,7 @@ class Visits:
             await AuditTable(transaction).add(at, "device", "verified", f"device:{device_id}")
             return await devices.find(device_id)
 
-    async def seen(self, everything: dict[str, Seen]) -> None:
+    async def seen(self, everything: dict[str, Contact]) -> None:
         """Note what connections told."""
         async with self._database.transaction() as transaction:
             devices = DeviceTable(transaction)
@@ -154,7 +156,7 @@ class Visits:
         self,
         transaction: Transaction,
         device: DeviceRecord | None,
-        visit: Visit,
+        ota_request: OtaRequest,
         mode: AccessMode,
         at: int,
     ) -> dict[str, Any]:

@@ -73,7 +73,7 @@ class Turns(NamedTuple):
         return cls("session_id", session_id)
 
 
-class ConversationDesk:
+class ConversationRepository:
     """The operations on an open database."""
 
     def __init__(self, database: Database) -> None:

@@ -25,7 +25,7 @@ YIELD_S: Final = RELEASE_S + 1.0
 _VERB: Final = "yield"
 
 
-class Yielded(NamedTuple):
+class HandoverReply(NamedTuple):
     """A node's answer. ``goes_on``: its connection is the younger one.
 
     ``handover``: the conversation, as far as it was not shared yet.
@@ -35,7 +35,7 @@ class Yielded(NamedTuple):
     handover: str = ""
 
 
-class HandingOver:
+class PeerRpc:
     """``gone``: called with a node that the bus knows no more, and why.
 
     ``where``: returns the node that says that it has a device.
@@ -70,7 +70,7 @@ class HandingOver:
 
     async def ask(
         self, node: str, device_id: str, token: int, age: float, claim: int = 0
-    ) -> Yielded:
+    ) -> HandoverReply:
         """Have a node end the session of a claim, unless its connection is younger than ``age``.
 
         ``claim``: the token of the claim that asks, if it gives way otherwise.
@@ -87,12 +87,12 @@ class HandingOver:
             answer = await self._link.request(node_subject(node, _VERB), body, YIELD_S)
         except NobodyThere:
             self._gone(node, "the bus does not know it")
-            return Yielded()
-        return Yielded(bool(answer.get("goes_on")), str(answer.get("handover") or ""))
+            return HandoverReply()
+        return HandoverReply(bool(answer.get("goes_on")), str(answer.get("handover") or ""))
 
     async def try_to_ask(
         self, node: str, device_id: str, token: int, age: float, claim: int
-    ) -> Yielded:
+    ) -> HandoverReply:
         """Do the same; a node that does not answer has given way.
 
         Its process stands still: it looks again before it says anything.
@@ -100,7 +100,7 @@ class HandingOver:
         try:
             return await self.ask(node, device_id, token, age, claim)
         except (BrokerError, TimeoutError):
-            return Yielded()
+            return HandoverReply()
 
     async def _answer(self, body: dict[str, Any]) -> dict[str, Any]:
         assert self._leases is not None  # noqa: S101 - it serves before it listens

@@ -15,11 +15,11 @@ from tests.support.registry import device_tokens
 from tests.support.registry_databases import Make
 from vixio.database.database import Database
 from vixio.devices.activation import read_proof
-from vixio.devices.desk import WRONG_CODES, WRONG_MS, Desk
+from vixio.devices.contacts import CODE_IDLE_MS, CODE_LIFE_MS, UNCLAIMED, Contact, DeviceContacts
 from vixio.devices.records import AccessMode, DeviceRecord, NameTaken, RegistryError
+from vixio.devices.repository import WRONG_CODES, WRONG_MS, DeviceRepository
 from vixio.devices.tables import PART
-from vixio.devices.visits import CODE_IDLE_MS, CODE_LIFE_MS, UNCLAIMED, Seen, Visits
-from vixio.transports.admission.access import Visit
+from vixio.transports.admission.access import OtaRequest
 
 ACTIVATION = AccessMode.ACTIVATION
 KITCHEN, BATH = "02:00:00:00:00:01", "02:00:00:00:00:02"
@@ -42,16 +42,16 @@ class Registry:
     def __init__(self, database: Database, clock: Clock) -> None:
         self.database = database
         self.clock = clock
-        self.desk = Desk(database, clock)
-        self.visits = Visits(database, clock)
+        self.repository = DeviceRepository(database, clock)
+        self.visits = DeviceContacts(database, clock)
         self.tokens = device_tokens(1_000, clock=lambda: clock.at / 1000)
 
     async def visit(
         self, device_id: str = KITCHEN, client_id: str = "c", mode: AccessMode = ACTIVATION
     ) -> DeviceRecord:
         """Have a device ask OTA."""
-        visit = Visit(device_id=device_id, client_id=client_id, board="box", firmware="1.0")
-        record, _ = await self.visits.visit(visit, mode, self.tokens)
+        visit = OtaRequest(device_id=device_id, client_id=client_id, board="box", firmware="1.0")
+        record, _ = await self.visits.decide(visit, mode, self.tokens)
         return record
 
     async def code(self, device_id: str = KITCHEN) -> str:
@@ -62,7 +62,7 @@ class Registry:
 
     async def changes(self) -> list[tuple[str, str, str]]:
         """Return the audit trail: who, what, of what."""
-        return [(each.actor, each.action, each.target) for each in await self.desk.audit(99)]
+        return [(each.actor, each.action, each.target) for each in await self.repository.audit(99)]
 
 
 @asynccontextmanager
@@ -84,14 +84,16 @@ async def test_a_device_is_claimed_by_the_code_that_it_keeps(make: Make) -> None
         assert first.code.isdecimal()
         assert first.state == "unclaimed"
         assert not first.standing.lets_in(ACTIVATION, "c")
-        assert await here.desk.tokens() == [], "what it gets with its code opens nothing"
+        assert await here.repository.tokens() == [], "what it gets with its code opens nothing"
         assert (await here.visit()).code == first.code
-        claimed = await here.desk.claim(f" {first.code[:3]} {first.code[3:]} ", "me", "Kitchen")
+        claimed = await here.repository.claim(
+            f" {first.code[:3]} {first.code[3:]} ", "me", "Kitchen"
+        )
         assert (claimed.state, claimed.name, claimed.client_id) == ("claimed", "Kitchen", "c")
         assert claimed.code is None
         let_in = await here.visit()
         assert let_in.standing.lets_in(ACTIVATION, "c")
-        issued = [token.id.endswith("w") for token in await here.desk.tokens(KITCHEN)]
+        issued = [token.id.endswith("w") for token in await here.repository.tokens(KITCHEN)]
         assert sorted(issued) == [False, True], "that with the code, and the one of the visit"
         assert await here.changes() == [("me", "claimed", f"device:{KITCHEN}")]
 
@@ -101,7 +103,7 @@ async def test_a_code_expires_when_its_device_is_gone_or_after_a_day(make: Make)
         code = await here.code()
         here.clock.at += CODE_IDLE_MS + 1
         with pytest.raises(RegistryError, match="has expired"):
-            await here.desk.claim(code, "me")
+            await here.repository.claim(code, "me")
         assert await here.code() != code or await here.code() != code
         began = here.clock.at
         first = last = await here.visit()
@@ -117,18 +119,18 @@ async def test_wrong_codes_are_limited_for_each_who_tries(make: Make) -> None:
         wrong = f"{(int(code) + 1) % 1_000_000:06}"
         for _ in range(WRONG_CODES):
             with pytest.raises(RegistryError, match=r"xiaozhi\.me"):
-                await here.desk.claim(wrong, "me")
+                await here.repository.claim(wrong, "me")
         with pytest.raises(RegistryError, match=r"too many wrong codes: try again in 60[01] s"):
-            await here.desk.claim(code, "me")
-        assert (await here.desk.claim(code, "somebody else")).state == "claimed"
+            await here.repository.claim(code, "me")
+        assert (await here.repository.claim(code, "somebody else")).state == "claimed"
         here.clock.at += WRONG_MS + 1
         with pytest.raises(RegistryError, match="no device waits"):
-            await here.desk.claim(wrong, "me")
+            await here.repository.claim(wrong, "me")
 
 
 async def test_no_two_devices_have_one_code(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = iter([7, 7, 7, 8])
-    monkeypatch.setattr("vixio.devices.visits.secrets.randbelow", lambda _limit: next(drawn))
+    monkeypatch.setattr("vixio.devices.contacts.secrets.randbelow", lambda _limit: next(drawn))
     async with registry(make) as here:
         assert await here.code(KITCHEN) == "000007"
         assert await here.code(BATH) == "000008"
@@ -147,7 +149,7 @@ async def test_two_servers_hand_out_codes_at_the_same_time(make: Make) -> None:
 
 async def test_a_claim_is_for_one_installation(make: Make) -> None:
     async with registry(make) as here:
-        await here.desk.claim(await here.code(), "me")
+        await here.repository.claim(await here.code(), "me")
         await here.visit()
         stranger = await here.visit(client_id="another")
         assert stranger.code is not None
@@ -155,7 +157,7 @@ async def test_a_claim_is_for_one_installation(make: Make) -> None:
         assert stranger.standing.lets_in(ACTIVATION, "c"), "the claimed one goes on"
         before = stranger.tokens_from
         here.clock.at += 5
-        anew = await here.desk.claim(stranger.code, "me")
+        anew = await here.repository.claim(stranger.code, "me")
         assert anew.standing.lets_in(ACTIVATION, "another")
         assert not anew.standing.lets_in(ACTIVATION, "c")
         assert anew.tokens_from > before, "tokens of before are void"
@@ -163,7 +165,7 @@ async def test_a_claim_is_for_one_installation(make: Make) -> None:
 
 async def test_the_allow_list_knows_no_codes(make: Make) -> None:
     async with registry(make) as here:
-        added = await here.desk.add("02-00-00-00-00-01", "me", name="Kitchen")
+        added = await here.repository.add("02-00-00-00-00-01", "me", name="Kitchen")
         assert (added.id, added.state, added.last_seen) == (KITCHEN, "claimed", 0)
         seen = await here.visit(mode=AccessMode.ALLOW_LIST)
         assert seen.standing.lets_in(AccessMode.ALLOW_LIST, "c")
@@ -171,7 +173,7 @@ async def test_the_allow_list_knows_no_codes(make: Make) -> None:
         unknown = await here.visit(BATH, mode=AccessMode.ALLOW_LIST)
         assert unknown.code is None
         assert not unknown.standing.lets_in(AccessMode.ALLOW_LIST, "c")
-        assert (await here.desk.claim(BATH, "me")).state == "claimed"
+        assert (await here.repository.claim(BATH, "me")).state == "claimed"
 
 
 # ── who is who ───────────────────────────────────────────────────────────────────────────────
@@ -183,35 +185,35 @@ STRANGER = "kitchen"
 async def test_a_name_wins_over_an_id_that_anybody_can_invent(make: Make) -> None:
     async with registry(make) as here:
         await here.visit(STRANGER, mode=AccessMode.OPEN)
-        assert (await here.desk.device("Kitchen")).id == STRANGER, "nobody else is called so"
-        await here.desk.add(KITCHEN, "me", name="Kitchen")
+        assert (await here.repository.device("Kitchen")).id == STRANGER, "nobody else is called so"
+        await here.repository.add(KITCHEN, "me", name="Kitchen")
         for words in ("Kitchen", "kitchen", " KITCHEN "):
-            assert (await here.desk.device(words)).id == KITCHEN
-        assert (await here.desk.device(KITCHEN)).name == "Kitchen"
-        assert (await here.desk.block("Kitchen", "", "me")).id == KITCHEN
-        assert await here.desk.forget("kitchen", "me") == KITCHEN
-        assert (await here.desk.device("Kitchen")).id == STRANGER
+            assert (await here.repository.device(words)).id == KITCHEN
+        assert (await here.repository.device(KITCHEN)).name == "Kitchen"
+        assert (await here.repository.block("Kitchen", "", "me")).id == KITCHEN
+        assert await here.repository.forget("kitchen", "me") == KITCHEN
+        assert (await here.repository.device("Kitchen")).id == STRANGER
 
 
 async def test_two_that_are_meant_are_both_named(make: Make) -> None:
     async with registry(make) as here:
-        await here.desk.add(STRANGER, "me")  # somebody's own program, say
-        await here.desk.add(KITCHEN, "me", name="Kitchen")
+        await here.repository.add(STRANGER, "me")  # somebody's own program, say
+        await here.repository.add(KITCHEN, "me", name="Kitchen")
         with pytest.raises(RegistryError, match=f"{KITCHEN}, {STRANGER}"):
-            await here.desk.device("Kitchen")
-        assert (await here.desk.device(KITCHEN)).id == KITCHEN
+            await here.repository.device("Kitchen")
+        assert (await here.repository.device(KITCHEN)).id == KITCHEN
 
 
 @pytest.mark.parametrize("mode", AccessMode)
 async def test_a_stranger_that_states_a_name_is_not_let_in(make: Make, mode: AccessMode) -> None:
     async with registry(make) as here:
-        await here.desk.add(KITCHEN, "me", name="Kitchen")
+        await here.repository.add(KITCHEN, "me", name="Kitchen")
         with pytest.raises(NameTaken):
             await here.visit(STRANGER, mode=mode)
-        assert [each.id for each in await here.desk.devices()] == [KITCHEN]
+        assert [each.id for each in await here.repository.devices()] == [KITCHEN]
         assert (await here.visit("bath", mode=mode)).id == "bath"
         # What was called so later, by its own id's words, comes as before.
-        await here.desk.rename("bath", "Bath", "me")
+        await here.repository.rename("bath", "Bath", "me")
         assert (await here.visit("bath", mode=mode)).name == "Bath"
 
 
@@ -219,31 +221,31 @@ async def test_a_claim_by_id_does_not_replace_the_code(make: Make) -> None:
     async with registry(make) as here:
         code = await here.code()
         with pytest.raises(RegistryError, match="shows a code"):
-            await here.desk.claim(KITCHEN, "me")
-        assert (await here.desk.device(KITCHEN)).state == "unclaimed"
-        assert (await here.desk.claim(code, "me")).state == "claimed"
-        await here.desk.rename(KITCHEN, "Kitchen", "me")
+            await here.repository.claim(KITCHEN, "me")
+        assert (await here.repository.device(KITCHEN)).state == "unclaimed"
+        assert (await here.repository.claim(code, "me")).state == "claimed"
+        await here.repository.rename(KITCHEN, "Kitchen", "me")
         with pytest.raises(RegistryError):  # a name says nothing of who it is
-            await here.desk.claim("the kitchen", "me")
-        assert (await here.desk.add(BATH, "me")).state == "claimed", "an operator may do it"
+            await here.repository.claim("the kitchen", "me")
+        assert (await here.repository.add(BATH, "me")).state == "claimed", "an operator may do it"
 
 
 @pytest.mark.parametrize("change", ["revoke", "forget"])
 async def test_a_clock_that_is_set_back_revives_no_token(make: Make, change: str) -> None:
     async with registry(make) as here:
-        asks = Visit(device_id=KITCHEN, client_id="c")
-        await here.desk.add(KITCHEN, "me")
-        _, issued = await here.visits.visit(asks, ACTIVATION, here.tokens)
+        asks = OtaRequest(device_id=KITCHEN, client_id="c")
+        await here.repository.add(KITCHEN, "me")
+        _, issued = await here.visits.decide(asks, ACTIVATION, here.tokens)
         assert issued is not None
         here.clock.at -= 3_600_000
         if change == "revoke":
-            await here.desk.revoke_tokens(KITCHEN, "me")
+            await here.repository.revoke_tokens(KITCHEN, "me")
         else:
-            await here.desk.forget(KITCHEN, "me")
-            await here.desk.add(KITCHEN, "me")
-        known = (await here.desk.device(KITCHEN)).standing
+            await here.repository.forget(KITCHEN, "me")
+            await here.repository.add(KITCHEN, "me")
+        known = (await here.repository.device(KITCHEN)).standing
         assert issued.issued_at < known.tokens_from
-        _, another = await here.visits.visit(asks, ACTIVATION, here.tokens)
+        _, another = await here.visits.decide(asks, ACTIVATION, here.tokens)
         assert another is not None
         assert another.issued_at >= known.tokens_from
 
@@ -251,34 +253,34 @@ async def test_a_clock_that_is_set_back_revives_no_token(make: Make, change: str
 async def test_an_open_server_lets_in_all_but_the_blocked(make: Make) -> None:
     async with registry(make) as here:
         assert (await here.visit(mode=AccessMode.OPEN)).code is None
-        blocked = await here.desk.block(KITCHEN, "lost", "me")
+        blocked = await here.repository.block(KITCHEN, "lost", "me")
         assert (blocked.state, blocked.block_reason) == ("blocked", "lost")
         seen = await here.visit(mode=AccessMode.OPEN)
         assert not seen.standing.lets_in(AccessMode.OPEN, "c")
         assert seen.standing.blocked == "lost"
         with pytest.raises(RegistryError, match="unblock"):
-            await here.desk.claim(KITCHEN, "me")
-        assert (await here.desk.unblock(KITCHEN, "me")).state == "unclaimed"
+            await here.repository.claim(KITCHEN, "me")
+        assert (await here.repository.unblock(KITCHEN, "me")).state == "unclaimed"
 
 
 async def test_a_blocked_device_gets_no_code(make: Make) -> None:
     async with registry(make) as here:
         code = await here.code()
-        await here.desk.block(KITCHEN, "", "me")
+        await here.repository.block(KITCHEN, "", "me")
         assert (await here.visit()).code is None
         with pytest.raises(RegistryError, match="no device waits"):
-            await here.desk.claim(code, "me")
+            await here.repository.claim(code, "me")
 
 
 async def test_a_token_replaces_those_before_it_when_it_is_used(make: Make) -> None:
     async with registry(make) as here:
-        await here.desk.add(KITCHEN, "me")
+        await here.repository.add(KITCHEN, "me")
         for _ in range(3):
             here.clock.at += 1_000
             await here.visit()
-        newest, second, oldest = await here.desk.tokens(KITCHEN)
+        newest, second, oldest = await here.repository.tokens(KITCHEN)
         assert await here.visits.tokens_used([second.id]) == [oldest.id]
-        states = [each.state(here.clock.at) for each in await here.desk.tokens()]
+        states = [each.state(here.clock.at) for each in await here.repository.tokens()]
         assert states == ["unused", "used", "revoked"], "an answer may get lost"
         assert await here.visits.tokens_used([newest.id]) == [second.id]
         assert await here.visits.tokens_used([newest.id, "unknown"]) == []
@@ -286,53 +288,53 @@ async def test_a_token_replaces_those_before_it_when_it_is_used(make: Make) -> N
 
 async def test_tokens_are_revoked_one_by_one_or_all(make: Make) -> None:
     async with registry(make) as here:
-        await here.desk.add(KITCHEN, "me")
+        await here.repository.add(KITCHEN, "me")
         await here.visit()
-        (token,) = await here.desk.tokens()
-        await here.desk.revoke_token(token.id, "me")
-        assert (await here.desk.tokens())[0].state(here.clock.at) == "revoked"
+        (token,) = await here.repository.tokens()
+        await here.repository.revoke_token(token.id, "me")
+        assert (await here.repository.tokens())[0].state(here.clock.at) == "revoked"
         with pytest.raises(RegistryError, match="revoked already"):
-            await here.desk.revoke_token(token.id, "me")
+            await here.repository.revoke_token(token.id, "me")
         with pytest.raises(RegistryError, match="no token"):
-            await here.desk.revoke_token("unknown", "me")
-        assert (await here.desk.revoke_tokens(KITCHEN, "me")).tokens_from > here.clock.at
+            await here.repository.revoke_token("unknown", "me")
+        assert (await here.repository.revoke_tokens(KITCHEN, "me")).tokens_from > here.clock.at
 
 
 async def test_a_forgotten_device_leaves_nothing(make: Make) -> None:
     async with registry(make) as here:
-        await here.desk.add(KITCHEN, "me", name="Kitchen")
+        await here.repository.add(KITCHEN, "me", name="Kitchen")
         await here.visit()
-        assert await here.desk.forget("kitchen", "me") == KITCHEN
-        assert await here.desk.devices() == []
-        assert await here.desk.tokens() == []
+        assert await here.repository.forget("kitchen", "me") == KITCHEN
+        assert await here.repository.devices() == []
+        assert await here.repository.tokens() == []
         with pytest.raises(RegistryError, match="no device"):
-            await here.desk.forget(KITCHEN, "me")
+            await here.repository.forget(KITCHEN, "me")
 
 
 async def test_a_device_is_found_by_its_name(make: Make) -> None:
     async with registry(make) as here:
-        await here.desk.add(KITCHEN, "me", name="Küche")
-        await here.desk.add(BATH, "me")
-        assert (await here.desk.device(" KÜCHE ")).id == KITCHEN
-        await here.desk.rename(BATH, "küche", "me")
+        await here.repository.add(KITCHEN, "me", name="Küche")
+        await here.repository.add(BATH, "me")
+        assert (await here.repository.device(" KÜCHE ")).id == KITCHEN
+        await here.repository.rename(BATH, "küche", "me")
         with pytest.raises(RegistryError, match="2 devices are called"):
-            await here.desk.device("Küche")
-        assert (await here.desk.rename(BATH, "", "me")).name == ""
+            await here.repository.device("Küche")
+        assert (await here.repository.rename(BATH, "", "me")).name == ""
 
 
 @pytest.mark.parametrize("wrong", ["", "kitchen sink", "a2a/x", "x" * 200])
 async def test_what_is_no_id_is_not_added(make: Make, wrong: str) -> None:
     async with registry(make) as here:
         with pytest.raises(RegistryError, match="no device's id"):
-            await here.desk.add(wrong, "me")
-        assert await here.desk.devices() == []
+            await here.repository.add(wrong, "me")
+        assert await here.repository.devices() == []
 
 
 async def test_a_key_has_to_be_proven(make: Make) -> None:
     async with registry(make) as here:
         with pytest.raises(RegistryError, match="64 hexadecimal digits"):
-            await here.desk.add(KITCHEN, "me", key="abc")
-        await here.desk.add(KITCHEN, "me", serial="SN", key=KEY.upper())
+            await here.repository.add(KITCHEN, "me", key="abc")
+        await here.repository.add(KITCHEN, "me", serial="SN", key=KEY.upper())
         seen = await here.visit()
         assert seen.code is None, "its key is better than a code"
         assert not seen.standing.lets_in(ACTIVATION, "c")
@@ -362,13 +364,13 @@ async def test_contacts_are_noted(make: Make) -> None:
         at = here.clock.at
         await here.visits.seen(
             {
-                KITCHEN: Seen(at, "192.0.2.1", ("aec", "mcp")),
-                BATH: Seen(at - 5, may_be_new=True),
-                "02:00:00:00:00:03": Seen(at),  # it was forgotten while it was connected
+                KITCHEN: Contact(at, "192.0.2.1", ("aec", "mcp")),
+                BATH: Contact(at - 5, may_be_new=True),
+                "02:00:00:00:00:03": Contact(at),  # it was forgotten while it was connected
             }
         )
-        await here.visits.seen({KITCHEN: Seen(at - 9_000, tools=("self.volume",))})
-        kitchen, bath = await here.desk.devices()
+        await here.visits.seen({KITCHEN: Contact(at - 9_000, tools=("self.volume",))})
+        kitchen, bath = await here.repository.devices()
         assert (kitchen.id, kitchen.last_seen, kitchen.address) == (KITCHEN, at, "192.0.2.1")
         assert (kitchen.features, kitchen.tools) == (("aec", "mcp"), ("self.volume",))
         assert bath.last_seen == at - 5
@@ -377,14 +379,14 @@ async def test_contacts_are_noted(make: Make) -> None:
 async def test_invented_devices_do_not_fill_the_database(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vixio.devices.visits.UNCLAIMED", 3)
+    monkeypatch.setattr("vixio.devices.contacts.UNCLAIMED", 3)
     assert UNCLAIMED >= 1_000
     async with registry(make) as here:
-        await here.desk.add(KITCHEN, "me")
+        await here.repository.add(KITCHEN, "me")
         for number in range(6):
             here.clock.at += 1
             await here.visit(f"02:00:00:00:01:{number:02x}")
-        kept = [device.id for device in await here.desk.devices()]
+        kept = [device.id for device in await here.repository.devices()]
         assert [each[-2:] for each in kept[:-1]] == ["05", "04", "03"]
         assert kept[-1] == KITCHEN, "a claimed one is kept"
 
@@ -394,31 +396,31 @@ async def test_a_part_of_the_devices_is_read(make: Make) -> None:
         for number in range(5):
             here.clock.at += 1
             await here.visit(f"02:00:00:00:01:{number:02x}")
-        part, total = await here.desk.some_devices(limit=2, offset=1)
+        part, total = await here.repository.some_devices(limit=2, offset=1)
         assert ([device.id[-2:] for device in part], total) == (["03", "02"], 5)
-        assert await here.desk.some_devices(limit=2, offset=5) == ([], 5)
+        assert await here.repository.some_devices(limit=2, offset=5) == ([], 5)
 
 
 async def test_a_name_is_found_whatever_its_case(make: Make) -> None:
     async with registry(make) as here:
-        await here.desk.add(KITCHEN, "me", name="Küche Ä")
-        await here.desk.add(BATH, "me")
-        assert (await here.desk.device(" KÜCHE ä ")).id == KITCHEN
-        await here.desk.rename(BATH, "küche ä", "me")
+        await here.repository.add(KITCHEN, "me", name="Küche Ä")
+        await here.repository.add(BATH, "me")
+        assert (await here.repository.device(" KÜCHE ä ")).id == KITCHEN
+        await here.repository.rename(BATH, "küche ä", "me")
         with pytest.raises(RegistryError, match=f"2 devices.*{KITCHEN}, {BATH}"):
-            await here.desk.device("Küche ä")
+            await here.repository.device("Küche ä")
         with pytest.raises(RegistryError, match="no device ' '"):
-            await here.desk.device(" ")
+            await here.repository.device(" ")
 
 
 async def test_a_text_with_control_characters_is_refused(make: Make) -> None:
     async with registry(make) as here:
-        await here.desk.add(KITCHEN, "me")
+        await here.repository.add(KITCHEN, "me")
         for text in ("a\nb", "x" * 65):
             with pytest.raises(RegistryError, match="at most 64 characters"):
-                await here.desk.rename(KITCHEN, text, "me")
+                await here.repository.rename(KITCHEN, text, "me")
             with pytest.raises(RegistryError, match="at most 64 characters"):
-                await here.desk.block(KITCHEN, text, "me")
+                await here.repository.block(KITCHEN, text, "me")
 
 
 async def test_lines_are_searched_and_pages_read_by_id(make: Make) -> None:
@@ -427,10 +429,10 @@ async def test_lines_are_searched_and_pages_read_by_id(make: Make) -> None:
         for device_id in ids:
             await here.visit(device_id)
             here.clock.at += 1
-        await here.desk.add(BATH, "me", name="Bath")
-        await here.desk.add(ids[0], "me")
-        await here.desk.block(ids[1], "lost", "me")
-        lines = await here.desk.lines()
+        await here.repository.add(BATH, "me", name="Bath")
+        await here.repository.add(ids[0], "me")
+        await here.repository.block(ids[1], "lost", "me")
+        lines = await here.repository.lines()
         assert [line.id for line in lines] == [*reversed(ids), BATH]
         assert {line.id: line.state for line in lines if line.state != "unclaimed"} == {
             BATH: "claimed",
@@ -438,21 +440,21 @@ async def test_lines_are_searched_and_pages_read_by_id(make: Make) -> None:
             ids[1]: "blocked",
         }
         assert {(line.board, line.name) for line in lines} == {("box", ""), ("", "Bath")}
-        found = await here.desk.these_devices([BATH, "unknown", *ids])
+        found = await here.repository.these_devices([BATH, "unknown", *ids])
         assert [each.id for each in found] == [BATH, *ids]
-        assert await here.desk.these_devices([]) == []
+        assert await here.repository.these_devices([]) == []
 
 
 async def test_the_signal_is_that_of_the_last_visit_that_states_one(make: Make) -> None:
     async with registry(make) as here:
 
         async def visit(rssi: int | None) -> int | None:
-            seen = Visit(device_id=KITCHEN, client_id="c", rssi=rssi)
-            record, _ = await here.visits.visit(seen, ACTIVATION, here.tokens)
+            seen = OtaRequest(device_id=KITCHEN, client_id="c", rssi=rssi)
+            record, _ = await here.visits.decide(seen, ACTIVATION, here.tokens)
             return record.rssi
 
         assert await visit(None) is None
         assert await visit(-61) == -61
         assert await visit(None) == -61
         assert await visit(-40) == -40
-        assert (await here.desk.device(KITCHEN)).rssi == -40
+        assert (await here.repository.device(KITCHEN)).rssi == -40

@@ -17,7 +17,7 @@ from vixio.devices.tables import DeviceTable, PersonTable, ProfileTable, TokenTa
 
 
 @dataclass(slots=True)
-class Known:
+class RegistrySnapshot:
     """The standing of all devices, and the tokens that are void though their signature holds."""
 
     standings: dict[str, Standing] = field(default_factory=dict)
@@ -39,7 +39,7 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class News:
+class RegistryChanges:
     """What has changed. ``everything``: it replaces what was known."""
 
     last: int
@@ -54,7 +54,7 @@ class News:
     changes: Sequence[Change] = ()
     """The entries of the audit trail that it was read from."""
 
-    def apply(self, known: Known) -> Collection[str]:
+    def apply(self, known: RegistrySnapshot) -> Collection[str]:
         """Bring ``known`` up to date; return the devices concerned."""
         if self.everything:
             before = set(known.standings)
@@ -78,7 +78,9 @@ class News:
         return before | set(self.standings)
 
 
-async def read_news(database: Database, last: int, now: int, *, sure: bool = False) -> News | None:
+async def read_changes(
+    database: Database, last: int, now: int, *, sure: bool = False
+) -> RegistryChanges | None:
     """Return what has changed since the entry ``last``; -1: everything. None: nothing was written.
 
     What was written may be of no concern here, then ``last`` stays. ``now``: milliseconds since
@@ -95,12 +97,12 @@ async def read_news(database: Database, last: int, now: int, *, sure: bool = Fal
         )
         newest = await audit.last()
         if newest == last:
-            return News(last, {}, {})
+            return RegistryChanges(last, {}, {})
         if last < 0 or newest < last:  # another database: a backup was restored, a file replaced
             everything: dict[str, Standing | None] = {**await devices.standings()}
             revoked = await tokens.revoked(now)
             profiles, people = await _profiles(transaction), await _people(transaction)
-            return News(newest, everything, revoked, profiles, people, everything=True)
+            return RegistryChanges(newest, everything, revoked, profiles, people, everything=True)
         standings: dict[str, Standing | None] = {}
         revoked = {}
         new_profiles, new_people = None, None
@@ -119,7 +121,7 @@ async def read_news(database: Database, last: int, now: int, *, sure: bool = Fal
             elif kind == "person":
                 new_people = await _people(transaction)
         last = changes[-1].id if changes else newest
-        return News(last, standings, revoked, new_profiles, new_people, changes=changes)
+        return RegistryChanges(last, standings, revoked, new_profiles, new_people, changes=changes)
 
 
 async def _profiles(transaction: Transaction) -> dict[str, Mapping[str, Any]]:

@@ -17,7 +17,7 @@ from vixio.devices.tables import PEOPLE, PersonTable
 ID_BYTES: Final = 8
 
 
-class PeopleDesk:
+class PeopleRepository:
     """The operations on an open database. ``clock``: milliseconds since 1970."""
 
     def __init__(self, database: Database, clock: Callable[[], int]) -> None:

@@ -32,14 +32,14 @@ _COLON = re.compile(r":(\s|$)")
 
 
 @dataclass(frozen=True, slots=True)
-class Slip:
+class YamlTypo:
     """What is wrong in ``line`` (from 1), and what to write."""
 
     line: int
     message: str
 
 
-def find_slip(lines: Sequence[str], first: int, last: int) -> Slip | None:
+def find_slip(lines: Sequence[str], first: int, last: int) -> YamlTypo | None:
     """Return the first slip in the lines ``first`` to ``last``; None: nothing looks like one.
 
     For lines that are known to be wrong: what it finds may be right within a text.
@@ -47,7 +47,7 @@ def find_slip(lines: Sequence[str], first: int, last: int) -> Slip | None:
     for number in range(max(first, 1), min(last, len(lines)) + 1):
         line = lines[number - 1]
         if message := next(_slips(line), ""):
-            return Slip(number, message)
+            return YamlTypo(number, message)
     return None
 
 

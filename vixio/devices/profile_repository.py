@@ -23,7 +23,7 @@ RESERVED: Final = "schema"
 """What stands in the place of a name in the API."""
 
 
-class ProfileDesk:
+class ProfileRepository:
     """The operations on an open database. ``clock``: milliseconds since 1970.
 
     Whether a profile's content is valid depends on the settings: the caller has seen to that

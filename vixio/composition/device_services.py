@@ -21,8 +21,8 @@ from vixio.feed.live import COMMAND, LiveBoard, LiveDevices
 from vixio.settings import Settings
 
 
-class Household:
-    """What is known of devices, and kept. Raises ConfigError.
+class DeviceServices:
+    """Registry, firmware updates, reminders and feed of one server. Raises ConfigError.
 
     ``secret`` signs links to firmware where nothing else does.
     """

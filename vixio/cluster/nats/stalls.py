@@ -1,4 +1,4 @@
-"""Notices that this process stood still: was stopped, swapped out, or blocked.
+"""Detects stalls of this process: it was stopped, swapped out, or its event loop was blocked.
 
 What it holds may have passed to another node meanwhile. The clock also counts the time in which the
 machine slept, where the system has such a clock.
@@ -19,8 +19,8 @@ STALL_S: Final = 1.5
 _BEAT_S: Final = 0.25
 
 
-class Pulse:
-    """``stalled``: called when the process goes on after it stood still."""
+class StallDetector:
+    """Detects stalls of the event loop. ``stalled``: called with its seconds after each."""
 
     def __init__(self, stalled: Callable[[float], None]) -> None:
         self._stalled = stalled

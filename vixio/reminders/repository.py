@@ -32,10 +32,10 @@ FARTHEST_MS: Final = 5 * 366 * 24 * HOUR_MS
 
 
 BY_VOICE: Final = "device:"
-"""What the name of an actor begins with who spoke to a device."""
+"""Prefix of the actor of a change that was made by voice."""
 
 
-class Told(NamedTuple):
+class ReminderChange(NamedTuple):
     """What a user had done by voice: ``set`` or ``cancelled``."""
 
     action: str
@@ -52,7 +52,7 @@ class Limits:
     per_device: int = 100
 
 
-class ReminderDesk:
+class ReminderRepository:
     """The operations on an open database. ``clock``: milliseconds since 1970."""
 
     def __init__(
@@ -64,7 +64,7 @@ class ReminderDesk:
         self._database = database
         self._limits = limits
         self._clock = clock
-        self.told: list[Told] = []
+        self.changes: list[ReminderChange] = []
         """What users had done by voice."""
 
     async def add(self, order: Order) -> Delivery:
@@ -180,7 +180,7 @@ class ReminderDesk:
         What users say to their devices is told, and not kept there: it would drown the rest.
         """
         if actor.startswith(BY_VOICE):
-            self.told.append(Told(action, delivery, actor))
+            self.changes.append(ReminderChange(action, delivery, actor))
             return
         key = delivery.id if devices == 1 else delivery.series
         where = {"device": delivery.device_id} if devices == 1 else {"devices": devices}

@@ -1,4 +1,4 @@
-"""What is written behind: contacts of devices and uses of tokens. Nothing waits for it.
+"""Writes contacts of devices and uses of tokens behind the requests that report them.
 
 While the database cannot be reached it is kept, within bounds, and written when it is back.
 """
@@ -10,11 +10,11 @@ from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 
 from vixio.core.metrics import Counters
-from vixio.database.behind import WriteBehind
 from vixio.database.database import Database
 from vixio.database.link import Link
+from vixio.database.write_behind import WriteBehind
+from vixio.devices.contacts import Contact, DeviceContacts
 from vixio.devices.tokens import IssuedToken
-from vixio.devices.visits import Seen, Visits
 
 MAX_KEPT: Final = 10_000
 """Of devices, and of tokens. Then the oldest are dropped, and counted."""
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class _Pending:
-    seen: dict[str, Seen] = field(default_factory=dict)
+    seen: dict[str, Contact] = field(default_factory=dict)
     issued: dict[str, IssuedToken] = field(default_factory=dict)
     used: dict[str, None] = field(default_factory=dict)
 
@@ -32,8 +32,11 @@ class _Pending:
         return bool(self.seen or self.issued or self.used)
 
 
-class Notes:
-    """``replaced`` receives the ids of tokens that are void, since a newer one is in use."""
+class ContactWriter:
+    """Writes contacts in the background.
+
+    ``replaced``: receives the ids of tokens that are void, since a newer one is in use.
+    """
 
     def __init__(
         self,
@@ -57,7 +60,7 @@ class Notes:
             lost = sum(len(each.seen) for each in self._behind.unwritten)
             self._counters.add("registry.notes_lost", lost)
 
-    def seen(self, device_id: str, seen: Seen) -> None:
+    def seen(self, device_id: str, seen: Contact) -> None:
         """Note a contact."""
         earlier = self._behind.batch.seen.pop(device_id, None)
         if earlier is not None:
@@ -97,7 +100,7 @@ def _singly(pending: _Pending) -> Iterator[_Pending]:
 
 async def _write(pending: _Pending, database: Database) -> Sequence[str]:
     """Write all of it. Doing it twice changes nothing."""
-    visits = Visits(database)
+    visits = DeviceContacts(database)
     if pending.seen:
         await visits.seen(pending.seen)
     if pending.issued:

@@ -13,8 +13,9 @@ from vixio.core.device import is_mac_address, normalise_device_id
 from vixio.core.wall_clock import now_ms
 from vixio.database.audit import AuditTable, Change
 from vixio.database.database import Database, Transaction
-from vixio.devices.people_desk import PeopleDesk
-from vixio.devices.profile_desk import ProfileDesk
+from vixio.devices.contacts import CODE_IDLE_MS, DIGITS
+from vixio.devices.people_repository import PeopleRepository
+from vixio.devices.profile_repository import ProfileRepository
 from vixio.devices.records import (
     DeviceLine,
     DeviceRecord,
@@ -26,7 +27,6 @@ from vixio.devices.records import (
 )
 from vixio.devices.tables import CODES, DeviceTable, TokenTable
 from vixio.devices.tokens import waiting_id
-from vixio.devices.visits import CODE_IDLE_MS, DIGITS
 from vixio.transports.admission.identity import Identity
 
 WRONG_CODES: Final = 10
@@ -39,14 +39,14 @@ KEY_BYTES: Final = 32
 """Of HMAC_KEY0 in the chip's eFuse."""
 
 
-class Desk:
+class DeviceRepository:
     """The operations on an open database. ``clock``: milliseconds since 1970."""
 
     def __init__(self, database: Database, clock: Callable[[], int] = now_ms) -> None:
         self._database = database
         self._clock = clock
-        self.profiles = ProfileDesk(database, clock)
-        self.people = PeopleDesk(database, clock)
+        self.profiles = ProfileRepository(database, clock)
+        self.people = PeopleRepository(database, clock)
 
     async def claim(self, wanted: str, actor: str, name: str = "") -> DeviceRecord:
         """Claim the device that shows this code, or has this id and shows none.
