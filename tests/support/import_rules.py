@@ -83,7 +83,7 @@ class Rule:
 
 
 RULES = (
-    # The public interface: names of many rooms, imported when they are used.
+    # The public interface: names of many packages, imported when they are used.
     Rule("vixio", ("vixio",), alone=True),
     *(
         Rule(

@@ -1,4 +1,4 @@
-"""The room table of docs/architecture.md is what the folders are."""
+"""The package table of docs/architecture.md is what the folders are."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = ROOT / "docs" / "architecture.md"
 
-NO_ROOMS = {"__pycache__", "py.typed"}
+NO_PACKAGES = {"__pycache__", "py.typed"}
 
 
 DIVIDED = ("vixio/cluster", "vixio/core", "vixio/transports")
-"""Rooms whose packages the table lists, as rooms or as `name/` in the column "holds"."""
+"""Packages whose own packages the table lists, in rows or as `name/` in the column "holds"."""
 
 
 def rows(text: str) -> list[tuple[list[str], str]]:
-    """Return the rows of the room table: the rooms, and what they hold."""
+    """Return the rows of the package table: the paths, and what they hold."""
     lines = text.splitlines()
-    start = lines.index("| room | holds | may import |") + 2
+    start = lines.index("| package | holds | may import |") + 2
     found: list[tuple[list[str], str]] = []
     for line in lines[start:]:
         if not line.startswith("|"):
@@ -30,38 +30,44 @@ def rows(text: str) -> list[tuple[list[str], str]]:
     return found
 
 
-def rooms(text: str) -> list[str]:
-    """Return the paths in the first column of the room table."""
-    return [room for names, _ in rows(text) for room in names]
+def listed_packages(text: str) -> list[str]:
+    """Return the paths in the first column of the package table."""
+    return [package for names, _ in rows(text) for package in names]
 
 
 def packages(text: str) -> set[str]:
-    """Return the rooms of the table and the packages `name/` that it names in them."""
+    """Return the packages of the table, and the `name/` that it names in them."""
     return {
         path
         for names, holds in rows(text)
-        for room in names
-        for path in (room, *(f"{room}/{name}" for name in re.findall(r"`(\w+)/`", holds)))
+        for package in names
+        for path in (package, *(f"{package}/{name}" for name in re.findall(r"`(\w+)/`", holds)))
     }
 
 
 def top_level() -> set[str]:
-    """Return the rooms of the package: its folders and loose files."""
-    return {f"vixio/{entry.name}" for entry in (ROOT / "vixio").iterdir()} - {
-        f"vixio/{name}" for name in NO_ROOMS
+    """Return the packages and modules right below ``vixio``.
+
+    Without folders that hold nothing but bytecode, which stays where a package was moved.
+    """
+    return {
+        f"vixio/{entry.name}"
+        for entry in (ROOT / "vixio").iterdir()
+        if entry.name not in NO_PACKAGES
+        and (entry.is_file() or any(f.suffix != ".pyc" for f in entry.rglob("*") if f.is_file()))
     }
 
 
-def test_every_room_of_the_table_is_there() -> None:
-    listed = rooms(DOCUMENT.read_text(encoding="utf-8"))
+def test_every_row_of_the_table_is_there() -> None:
+    listed = listed_packages(DOCUMENT.read_text(encoding="utf-8"))
     assert listed
     assert len(set(listed)) == len(listed)
-    assert [room for room in listed if not (ROOT / room).exists()] == []
+    assert [package for package in listed if not (ROOT / package).exists()] == []
 
 
 def test_every_folder_is_in_the_table() -> None:
-    listed = rooms(DOCUMENT.read_text(encoding="utf-8"))
-    covered = {"/".join(room.split("/")[:2]) for room in listed}
+    listed = listed_packages(DOCUMENT.read_text(encoding="utf-8"))
+    covered = {"/".join(package.split("/")[:2]) for package in listed}
     assert top_level() - covered == set()
 
 
@@ -71,10 +77,11 @@ def test_every_package_of_the_table_is_there() -> None:
     assert [path for path in sorted(listed) if not (ROOT / path).exists()] == []
 
 
-@pytest.mark.parametrize("room", DIVIDED)
-def test_every_package_of_a_divided_room_is_in_the_table(room: str) -> None:
+@pytest.mark.parametrize("package", DIVIDED)
+def test_every_part_of_a_divided_package_is_in_the_table(package: str) -> None:
     there = {
-        init.parent.relative_to(ROOT).as_posix() for init in (ROOT / room).glob("*/**/__init__.py")
+        init.parent.relative_to(ROOT).as_posix()
+        for init in (ROOT / package).glob("*/**/__init__.py")
     }
     assert there
     assert there - packages(DOCUMENT.read_text(encoding="utf-8")) == set()

@@ -107,7 +107,7 @@ def allowed(imported: str, rule: Rule) -> bool:
         # Of the root package's names only the version may be used inside.
         version = imported == "vixio.__version__" and rule.area != "vixio.core"
         return version or any(within(imported, area) for area in rule.ours)
-    # Code logs through the standard library; one room decides what formats and writes.
+    # Code logs through the standard library; one package decides what formats and writes.
     return top in rule.others or (ANY in rule.others and top != "loguru")
 
 

@@ -2,5 +2,5 @@
 
 ``catalogue`` lists them. ``turns`` makes them of events, ``counts`` of the counters and gauges that
 the server has anyway, which are read at a scrape. ``exposition`` puts the processes of one server
-together. Only this room imports prometheus_client, and only once the ports are open.
+together. Only this package imports prometheus_client, and only once the ports are open.
 """
