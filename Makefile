@@ -243,7 +243,7 @@ tool-churn: $(BROKERS_STAMP) ## ten minutes of tools and services that change ev
 bench-speech: setup ## how much speech is understood, and how much is wrongly acted on
 	$(BIN)/vixio bench speech $(ARGS)
 
-phrasebook: setup-dev ## compile vixio/phrasebook/data/*.yaml, after a change of them
+phrasebook: setup-dev ## compile vixio/language/phrasebook/data/*.yaml, after a change of them
 	$(BIN)/python scripts/compile_phrasebook.py
 
 lock: setup-dev ## remake requirements/ from pyproject.toml (needs a network; ARGS=--upgrade: newest versions)

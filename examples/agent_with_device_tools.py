@@ -20,9 +20,6 @@ from vixio.core.pipeline import Pipeline
 from vixio.core.tools.local import BUILTIN_LOCAL_TOOLS
 from vixio.core.tools.types import ToolDefinition
 from vixio.core.transport import TransportBase
-from vixio.http.app import create_http_app
-from vixio.http.ota import OtaSettings
-from vixio.http.server import HttpServer
 from vixio.providers.espeak.provider import EspeakTTSProvider
 from vixio.providers.openai_agent.backend import OpenAIAgentBackend
 from vixio.providers.openai_agent.provider import OpenAIAgentProvider
@@ -39,6 +36,9 @@ from vixio.stations.turn_detector import TurnDetectorStation
 from vixio.stations.vad import VADStation
 from vixio.transports.xiaozhi.settings import XiaozhiSettings
 from vixio.transports.xiaozhi.transport import XiaozhiTransport
+from vixio.web.http.app import create_http_app
+from vixio.web.http.ota import OtaSettings
+from vixio.web.http.server import HttpServer
 
 # Models and connections are shared by all devices; each session holds only its own state.
 vad_provider = SileroVADProvider()

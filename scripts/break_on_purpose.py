@@ -39,7 +39,7 @@ BREAKS = (
     Break(
         "no farewell",
         "",
-        "vixio/phrasebook/data/en.json",
+        "vixio/language/phrasebook/data/en.json",
         '"sentences": ["[thank you [very much]|thanks [a lot]|okay] (goodbye|',
         '"sentences": ["(goodbye|',
         "a farewell, and the end of the conversation",
@@ -63,7 +63,7 @@ BREAKS = (
     Break(
         "a wrong time of day",
         "",
-        "vixio/phrasebook/reply.py",
+        "vixio/language/phrasebook/reply.py",
         'return f"{moment.hour % 12 or 12}',
         'return f"{(moment.hour + 3) % 12 or 12}',
         "the time of day",
@@ -71,7 +71,7 @@ BREAKS = (
     Break(
         "an answer in another language",
         "",
-        "vixio/phrasebook/data/en.json",
+        "vixio/language/phrasebook/data/en.json",
         '"reply": "Hello! What can I do for you?"',
         '"reply": "你好！"',
         "a greeting",
@@ -79,7 +79,7 @@ BREAKS = (
     Break(
         "a tool that gets something else",
         "",
-        "vixio/phrasebook/match.py",
+        "vixio/language/phrasebook/match.py",
         "            slot.name: slot.value\n",
         "            slot.name: slot.value + 1 if isinstance(slot.value, int) else slot.value\n",
         "the device's volume becomes 30",
@@ -111,7 +111,7 @@ BREAKS = (
     Break(
         "an error that is called a success",
         "tools",
-        "vixio/phrasebook/match.py",
+        "vixio/language/phrasebook/match.py",
         "        if self.binding.tool and (read.failed or refused):\n",
         "        if self.binding.tool and refused:\n",
         "the service fails",
@@ -119,7 +119,7 @@ BREAKS = (
     Break(
         "a step with status 500",
         "api",
-        "vixio/api/routes/reminders.py",
+        "vixio/web/api/routes/reminders.py",
         "    return _reminder(service, await _known(service, reminder))\n",
         '    raise RuntimeError("broken on purpose")\n',
         "the reminder is on record",
@@ -127,7 +127,7 @@ BREAKS = (
     Break(
         "a stream without an event",
         "api",
-        "vixio/feed/content.py",
+        "vixio/web/feed/content.py",
         'return Content("turn.ended", {**ended, "models": models})',
         "return None",
         "the stream has told all of it",
@@ -135,7 +135,7 @@ BREAKS = (
     Break(
         "a record without its stages",
         "api",
-        "vixio/conversations/recorder.py",
+        "vixio/data/conversations/recorder.py",
         "record.stages = timeline.since_turn_end()",
         "record.stages = {}",
         "the conversation is read back",
@@ -143,7 +143,7 @@ BREAKS = (
     Break(
         "a fact that is not stored",
         "natural",
-        "vixio/memory/facts.py",
+        "vixio/data/memory/facts.py",
         "        if cut:\n",
         "        if not cut:\n",
         "the fact is stored",

@@ -1,11 +1,11 @@
 """Compile the phrase books: ``make phrasebook``, after a change of a YAML file of theirs.
 
-Each file in ``vixio/phrasebook/data`` becomes a JSON file beside it, with its templates parsed
-(``vixio/phrasebook/stored.py``). A template is in hassil's syntax: ``(a|b)`` alternatives, ``[a]``
-optional, ``(a;b)`` any order, ``<rule>`` another template, ``{slot}`` a value. One restriction in
-addition to hassil's: in languages that are written with spaces a group must end at the end of a
-word (write ``(light|lights)``, not ``light[s]``), since the recogniser works with whole words.
-"""
+Each file in ``vixio/language/phrasebook/data`` becomes a JSON file beside it, with its templates
+parsed (``vixio/language/phrasebook/stored.py``). A template is in hassil's syntax: ``(a|b)``
+alternatives, ``[a]`` optional, ``(a;b)`` any order, ``<rule>`` another template, ``{slot}`` a
+value. One restriction in addition to hassil's: in languages that are written with spaces a group
+must end at the end of a word (write ``(light|lights)``, not ``light[s]``), since the recogniser
+works with whole words."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from hassil.parse_expression import parse_sentence
 from hassil.parser import ParseError
 
 from vixio.core.errors import ConfigError
-from vixio.phrasebook import LANGUAGES
-from vixio.phrasebook.nodes import Node, Rule, Slot, alt, seq, words
-from vixio.phrasebook.stored import DATA, StoredBook
-from vixio.phrasebook.template import read_language
-from vixio.phrasebook.text import is_han
+from vixio.language.phrasebook import LANGUAGES
+from vixio.language.phrasebook.nodes import Node, Rule, Slot, alt, seq, words
+from vixio.language.phrasebook.stored import DATA, StoredBook
+from vixio.language.phrasebook.template import read_language
+from vixio.language.phrasebook.text import is_han
 
 
 def main() -> None:

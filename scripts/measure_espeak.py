@@ -20,9 +20,9 @@ from time import perf_counter
 
 from vixio.core.audio import pcm_seconds
 from vixio.core.streams import closing
-from vixio.logging.setup import configure_logging
 from vixio.providers.espeak.provider import EspeakTTSProvider
 from vixio.providers.tts import TTSProvider
+from vixio.telemetry.logging.setup import configure_logging
 
 SENTENCES = (
     "Yes.",

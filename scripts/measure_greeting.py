@@ -19,9 +19,9 @@ from statistics import median
 
 from firmware_test_client import DeviceConfig, SimulatedDevice
 from vixio.core.pacer import PacerSettings
-from vixio.logging.setup import configure_logging
 from vixio.server import Providers, Server
 from vixio.settings import Settings
+from vixio.telemetry.logging.setup import configure_logging
 from vixio.testing import ScriptedTTS
 
 LEAD_MS = PacerSettings().start_lead_ms

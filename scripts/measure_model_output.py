@@ -7,7 +7,7 @@ import re
 import time
 from typing import Final
 
-from vixio.model_output.reader import OutputReader
+from vixio.language.model_output.reader import OutputReader
 
 _ENGLISH: Final = (
     "The weather in Berlin is fine today: 21 degrees, a light wind from the west. Do you want to "

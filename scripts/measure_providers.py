@@ -19,15 +19,15 @@ from pathlib import Path
 from statistics import median
 from time import perf_counter
 
+from vixio.cli.diagnostics.providers import started, usual_hints
+from vixio.cli.diagnostics.spoken import as_heard, spoken
+from vixio.cli.diagnostics.transcribe import CHUNK_MS, Hearing
 from vixio.core.audio import LISTEN_RATE, pcm_bytes, pcm_seconds
 from vixio.core.streams import closing
-from vixio.diagnostics.providers import started, usual_hints
-from vixio.diagnostics.spoken import as_heard, spoken
-from vixio.diagnostics.transcribe import CHUNK_MS, Hearing
-from vixio.logging.setup import configure_logging
 from vixio.providers.asr import ASRProvider
 from vixio.settings import Settings, load_settings
 from vixio.settings.provider import ASRSection, TTSSection
+from vixio.telemetry.logging.setup import configure_logging
 
 SENTENCES = {
     "en": "Please set the volume to thirty percent.",

@@ -27,9 +27,9 @@ from examples.demos.natural_script import ENGLISH, LAMP, Exchange
 from firmware_test_client import DeviceConfig, SimulatedDevice, Tool
 from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE
 from vixio.core.history import UserMessage, approximate_tokens
-from vixio.logging.setup import configure_logging
 from vixio.server import Providers, Server
 from vixio.settings import Settings
+from vixio.telemetry.logging.setup import configure_logging
 from vixio.testing import ScriptedASR
 
 Json = dict[str, Any]

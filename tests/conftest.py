@@ -12,8 +12,8 @@ from collections.abc import Generator, Iterator
 import httpcore2
 import pytest
 
-from vixio.api import passwords
-from vixio.logging.setup import CHATTY
+from vixio.telemetry.logging.setup import CHATTY
+from vixio.web.api import passwords
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell has its background jobs ignore it, and every process that a test starts would inherit

@@ -44,16 +44,16 @@ from vixio.core.session.session import SharedParts
 from vixio.core.transport import TransportBase
 from vixio.core.turns.endpointing import EndpointingFactory
 from vixio.core.turns.interruption import InterruptionFactory
-from vixio.http.server import HttpServer
-from vixio.http.upgrade import Upgrades
-from vixio.logging.setup import configure_logging, flush_logs
 from vixio.settings import Settings
+from vixio.telemetry.logging.setup import configure_logging, flush_logs
 from vixio.tools.from_settings import make_runtime
 from vixio.tools.local import LocalTool, app_source
 from vixio.tools.source import ToolSource
 from vixio.transports.admission.admission import Admission
 from vixio.transports.xiaozhi.transport import XiaozhiTransport
 from vixio.transports.xiaozhi.websocket.carrier import WebSocketCarrier
+from vixio.web.http.server import HttpServer
+from vixio.web.http.upgrade import Upgrades
 
 TransportFactory = Callable[[Admission], TransportBase]
 """Makes a transport that shares the server's limits."""

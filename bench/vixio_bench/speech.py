@@ -21,10 +21,10 @@ from typing import Any
 
 from vixio.core.errors import ConfigError, ProviderError
 from vixio.core.tools.toolset import ToolSet
-from vixio.logging.setup import configure_logging
-from vixio.phrasebook import CompiledPhrases, PhraseBook, signatures
+from vixio.language.phrasebook import CompiledPhrases, PhraseBook, signatures
 from vixio.providers.asr import SpeechHints
 from vixio.providers.pocketsphinx.provider import PocketSphinxASRProvider, PocketSphinxSettings
+from vixio.telemetry.logging.setup import configure_logging
 from vixio.testing.speech import Speaker, Voices
 from vixio_bench.speech_corpus import held_out, tuning
 from vixio_bench.speech_corpus.device import TOOLS, Expected

@@ -20,7 +20,7 @@ from typing import Any
 
 from vixio.core.processor_use import children_of
 from vixio.core.tools.toolset import ToolSet
-from vixio.phrasebook import PhraseBook, signatures
+from vixio.language.phrasebook import PhraseBook, signatures
 from vixio.providers.asr import ASRProvider, Recognition, SpeechHints
 from vixio.providers.tts import TTSProvider
 from vixio.settings import Settings

@@ -18,7 +18,7 @@ from pathlib import Path
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a demo; return the exit status."""
     from examples.demos import api, natural, tools
-    from vixio.logging.setup import configure_logging
+    from vixio.telemetry.logging.setup import configure_logging
 
     parser = argparse.ArgumentParser(prog="python -m examples.demos", description=__doc__)
     parser.add_argument("demo", choices=("tools", "natural", "api"))

@@ -19,9 +19,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from vixio.cli.demo.conversation import device_config, running
+from vixio.cli.demo.offline import is_now
 from vixio.core.errors import ConfigError
-from vixio.demo.conversation import device_config, running
-from vixio.demo.offline import is_now
 from vixio.settings import Settings
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
-from vixio.a2a.mount import check_installed
 from vixio.core.errors import ConfigError
+from vixio.web.a2a.mount import check_installed
 
 if TYPE_CHECKING:
     import aiohttp

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
-from vixio.http.server import HttpServer
+from vixio.web.http.server import HttpServer
 
 if TYPE_CHECKING:
     from starlette.requests import Request

@@ -20,10 +20,10 @@ from examples.demos import natural_checks as checks
 from examples.demos.natural_model import StandInModel, serving
 from examples.demos.natural_script import LAMP, SCRIPTS, Exchange, Script
 from examples.demos.natural_words import contains
+from vixio.cli.demo.conversation import Finding, Line, device_config, hold, running, tool_names
+from vixio.cli.diagnostics.spoken import as_heard, resampled
 from vixio.core.errors import ConfigError, ProviderUnavailable
 from vixio.core.extras import checkout
-from vixio.demo.conversation import Finding, Line, device_config, hold, running, tool_names
-from vixio.diagnostics.spoken import as_heard, resampled
 from vixio.providers.asr import ASRProvider, SpeechHints
 from vixio.providers.tts import TTSProvider
 from vixio.settings import (

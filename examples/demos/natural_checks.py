@@ -10,8 +10,8 @@ import numpy as np
 from examples.demos.natural_model import ALIKE, answer_before, question
 from examples.demos.natural_script import Script
 from examples.demos.natural_words import Language, behind, contains, share_heard, sounds
+from vixio.cli.demo.conversation import Finding
 from vixio.core.history import INTERRUPTED
-from vixio.demo.conversation import Finding
 
 if TYPE_CHECKING:
     from firmware_test_client import Reply

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from vixio.phrasebook import numbers
+from vixio.language.phrasebook import numbers
 from vixio_bench.speech_sets import distance, units
 
 Language = Literal["en", "zh"]

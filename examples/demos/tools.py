@@ -22,8 +22,8 @@ from examples.demos import client_tools, house_agent, house_broker, house_local
 from examples.demos.client_tools import OvenClient
 from examples.demos.house_agent import Cook, cooking
 from examples.demos.house_rest import House, standing
+from vixio.cli.demo.conversation import Line, device_config, hold, running, tool_names
 from vixio.core.tasks import cancel_and_wait
-from vixio.demo.conversation import Line, device_config, hold, running, tool_names
 from vixio.server import Server
 from vixio.settings import Settings
 

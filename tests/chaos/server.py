@@ -24,10 +24,10 @@ from vixio.core.host import SessionHost
 from vixio.core.tools.local import func_to_tool_definition
 from vixio.core.tools.types import ToolOptions
 from vixio.core.transport import DeviceConnection, TransportBase
-from vixio.logging.setup import configure_logging, flush_logs
 from vixio.providers.pocketsphinx.provider import PocketSphinxASRProvider
 from vixio.server import Providers, Server
 from vixio.settings import Settings
+from vixio.telemetry.logging.setup import configure_logging, flush_logs
 from vixio.tools.source import FixedSource
 
 TIMEOUT = 2.0

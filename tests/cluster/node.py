@@ -23,7 +23,6 @@ from vixio.core.commands import Custom
 from vixio.core.history import UserMessage
 from vixio.core.session.session import Session
 from vixio.core.tools.types import JsonObject, ToolDefinition
-from vixio.logging.setup import configure_logging, flush_logs
 from vixio.providers.agent import (
     AgentBackend,
     AgentEvent,
@@ -33,6 +32,7 @@ from vixio.providers.agent import (
 )
 from vixio.server import Providers, Server
 from vixio.settings import load_settings
+from vixio.telemetry.logging.setup import configure_logging, flush_logs
 from vixio_bench.load.providers import CannedTTS, Delays, MarkerASR
 
 SPEECH_MS = 240

@@ -15,9 +15,9 @@ from urllib.parse import urlsplit
 
 from tests.support.nats_nodes import only_here
 from tests.support.servers import free_ports
-from vixio.http.app import create_http_app
-from vixio.http.ota import OtaSettings
-from vixio.http.server import HttpServer
+from vixio.web.http.app import create_http_app
+from vixio.web.http.ota import OtaSettings
+from vixio.web.http.server import HttpServer
 
 PAGE = Path("docs/cells.md")
 MOVED, NEW = "02:00:00:00:00:AB", "02:00:00:00:00:01"

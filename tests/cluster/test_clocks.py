@@ -22,11 +22,11 @@ from tests.support.a2a_client import TOKENS, Rpc, answer_of, state_of
 from tests.support.nats_nodes import jetstream
 from tests.support.registry_databases import new_postgres, postgres_url
 from vixio.core.wall_clock import now_ms
-from vixio.database.create import make_database
-from vixio.database.database import Database
-from vixio.devices.repository import DeviceRepository
-from vixio.reminders.records import Delivery, Kind, Order, State
-from vixio.reminders.repository import ReminderRepository
+from vixio.data.database.create import make_database
+from vixio.data.database.database import Database
+from vixio.data.devices.repository import DeviceRepository
+from vixio.data.reminders.records import Delivery, Kind, Order, State
+from vixio.data.reminders.repository import ReminderRepository
 
 __all__ = ["postgres_url"]
 

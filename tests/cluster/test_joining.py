@@ -20,12 +20,12 @@ from tests.support.nats_nodes import SECRET, JetStreamServer, nodes, only_here
 from tests.support.waiting import until
 from vixio.bus import connect
 from vixio.bus.address import TlsFiles, parse_address
+from vixio.cli.diagnostics.check_server import try_cluster
 from vixio.cluster.nats import joining, peers
 from vixio.cluster.nats.cluster import NatsCluster, Node
 from vixio.cluster.nats.names import DEVICES, NEWS, STATE
 from vixio.core.cluster import ClusterUnavailable
 from vixio.core.errors import ConfigError
-from vixio.diagnostics.check_server import try_cluster
 from vixio.settings import Settings
 
 DEVICE = "02:00:00:00:00:01"

@@ -29,8 +29,8 @@ from tests.support.waiting import until
 from vixio.bus.address import parse_address
 from vixio.cluster.nats.cluster import NatsCluster, Node
 from vixio.core.cluster import LossReason
-from vixio.http.routes.metrics import METRICS_PATH
-from vixio.http.routes.ready import READY_PATH
+from vixio.web.http.routes.metrics import METRICS_PATH
+from vixio.web.http.routes.ready import READY_PATH
 
 __all__ = ["postgres_url"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from tests.console.places import PLACES
-from vixio.console.assets import read_assets
+from vixio.web.console.assets import read_assets
 
 
 def test_every_page_is_listed() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from tests.e2e.api_client import api_server
 
-STATIC = Path(__file__).resolve().parents[2] / "vixio" / "console" / "static"
+STATIC = Path(__file__).resolve().parents[2] / "vixio" / "web" / "console" / "static"
 CONFIG = Path(__file__).with_name("js") / "tsconfig.json"
 
 BOUND = 170.0

@@ -13,7 +13,7 @@ from pathlib import Path
 from tests.crash.rounds import Told, check, check_deliveries, check_turns, kill_round
 from tests.support.databases import postgres_server
 from tests.support.registry_databases import new_postgres
-from vixio.database.create import make_database
+from vixio.data.database.create import make_database
 
 EMPTY_EVERY = 4
 """Each fourth round begins with an empty database: its migrations are what is killed."""

@@ -14,15 +14,15 @@ from pathlib import Path
 
 from tests.crash.talker import ERASED_EVERY, TURNS, turn
 from tests.support import warm
-from vixio.conversations.records import TurnRecord
-from vixio.conversations.repository import ConversationRepository, Turns
 from vixio.core.wall_clock import now_ms
-from vixio.database.database import Database
-from vixio.database.migrate import migrations, version_of
-from vixio.devices.repository import DeviceRepository
-from vixio.reminders import ledger
-from vixio.reminders.records import State
-from vixio.reminders.repository import ReminderRepository
+from vixio.data.conversations.records import TurnRecord
+from vixio.data.conversations.repository import ConversationRepository, Turns
+from vixio.data.database.database import Database
+from vixio.data.database.migrate import migrations, version_of
+from vixio.data.devices.repository import DeviceRepository
+from vixio.data.reminders import ledger
+from vixio.data.reminders.records import State
+from vixio.data.reminders.repository import ReminderRepository
 
 LONGEST_S = 0.25
 """After the first sign of life: time for some dozens of changes, or for half of a migration."""

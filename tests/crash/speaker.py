@@ -13,9 +13,9 @@ from contextlib import suppress
 
 from tests.crash.steps import opened, say
 from vixio.core.wall_clock import now_ms
-from vixio.reminders import ledger
-from vixio.reminders.records import Kind, Order, ReminderError
-from vixio.reminders.repository import ReminderRepository
+from vixio.data.reminders import ledger
+from vixio.data.reminders.records import Kind, Order, ReminderError
+from vixio.data.reminders.repository import ReminderRepository
 
 DEVICES = 3
 

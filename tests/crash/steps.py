@@ -6,8 +6,8 @@ import json
 import sys
 from pathlib import Path
 
-from vixio.database.create import make_database
-from vixio.database.database import Database
+from vixio.data.database.create import make_database
+from vixio.data.database.database import Database
 
 
 def say(*what: str) -> None:

@@ -9,9 +9,9 @@ import asyncio
 import sys
 
 from tests.crash.steps import opened, say
-from vixio.conversations.records import TurnRecord
-from vixio.conversations.repository import ConversationRepository
 from vixio.core.wall_clock import now_ms
+from vixio.data.conversations.records import TurnRecord
+from vixio.data.conversations.repository import ConversationRepository
 
 TURNS = 4
 """Of each conversation, written together."""

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from tests.crash.rounds import Told, check, check_deliveries, check_turns, kill_round
 from tests.support.registry_databases import Make, make, postgres_url
-from vixio.database.database import Database
-from vixio.database.postgresql import PostgreSQLDatabase
+from vixio.data.database.database import Database
+from vixio.data.database.postgresql import PostgreSQLDatabase
 
 __all__ = ["make", "postgres_url"]
 

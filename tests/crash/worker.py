@@ -10,10 +10,10 @@ import asyncio
 import sys
 
 from tests.crash.steps import opened, say
-from vixio.devices.contacts import DeviceContacts
-from vixio.devices.records import AccessMode
-from vixio.devices.repository import DeviceRepository
-from vixio.devices.tokens import DeviceTokens
+from vixio.data.devices.contacts import DeviceContacts
+from vixio.data.devices.records import AccessMode
+from vixio.data.devices.repository import DeviceRepository
+from vixio.data.devices.tokens import DeviceTokens
 from vixio.transports.admission.access import OtaRequest
 
 ACTIVATION = AccessMode.ACTIVATION

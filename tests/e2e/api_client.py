@@ -13,9 +13,9 @@ import aiohttp
 
 from tests.e2e.doubles import WaveformASR
 from tests.e2e.harness import RunningServer, serving, settings
-from vixio.api.keys import Keys
-from vixio.api.scopes import Scope
 from vixio.testing import ScriptedTTS
+from vixio.web.api.keys import Keys
+from vixio.web.api.scopes import Scope
 
 SPEECHLESS: Mapping[str, Callable[[], Any]] = {
     "asr": lambda: WaveformASR({}),

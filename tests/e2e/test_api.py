@@ -11,10 +11,10 @@ from firmware_test_client import SimulatedDevice
 from tests.e2e.api_client import Answer, api_server
 from tests.support.firmware_images import application
 from tests.support.waiting import until
-from vixio.api import mount
-from vixio.api.first_login import FILE_NAME
-from vixio.api.front import MAX_BODY_BYTES
-from vixio.api.scopes import Scope
+from vixio.web.api import mount
+from vixio.web.api.first_login import FILE_NAME
+from vixio.web.api.front import MAX_BODY_BYTES
+from vixio.web.api.scopes import Scope
 
 ABSENT = "02:00:00:00:00:77"
 

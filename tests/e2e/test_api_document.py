@@ -22,7 +22,7 @@ from schemathesis.checks import CHECKS
 
 from firmware_test_client import SimulatedDevice
 from tests.e2e.api_client import ApiServer, api_server
-from vixio.api.scopes import Scope
+from vixio.web.api.scopes import Scope
 
 NO_LIMITS = {"requests_per_minute": 0, "logins_per_minute": 1_000}
 

@@ -16,9 +16,9 @@ from firmware_test_client import SimulatedDevice
 from tests.e2e.api_client import ApiServer, api_server
 from tests.e2e.event_stream import Event, EventStream, streaming
 from tests.support.waiting import until
-from vixio.api.routes.events import MAX_STREAMS
-from vixio.api.scopes import Scope
-from vixio.feed.content import Content
+from vixio.web.api.routes.events import MAX_STREAMS
+from vixio.web.api.scopes import Scope
+from vixio.web.feed.content import Content
 
 NOISE = "x" * 3_000
 """Ten thousand of these are more than any kernel takes for one connection."""

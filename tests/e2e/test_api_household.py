@@ -9,7 +9,7 @@ from typing import Any
 from firmware_test_client import SimulatedDevice
 from tests.e2e.api_client import Answer, Client, api_server
 from tests.support.waiting import until
-from vixio.api.scopes import Scope
+from vixio.web.api.scopes import Scope
 
 ABSENT = "02:00:00:00:00:77"
 

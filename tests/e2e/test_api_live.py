@@ -9,8 +9,8 @@ from typing import Any
 from firmware_test_client import SimulatedDevice
 from tests.e2e.api_client import Client, api_server
 from tests.e2e.event_stream import streaming
-from vixio.api.scopes import Scope
-from vixio.devices.repository import DeviceRepository
+from vixio.data.devices.repository import DeviceRepository
+from vixio.web.api.scopes import Scope
 
 ABSENT = "02:00:00:00:00:77"
 MANY = 250

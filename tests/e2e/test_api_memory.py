@@ -14,10 +14,10 @@ from tests.e2e.api_client import ApiServer, Client, api_server
 from tests.e2e.harness import serving, settings
 from tests.e2e.test_api_household import refused
 from tests.e2e.test_people import RECALL, asked_until
-from vixio.api.scopes import Scope
 from vixio.core.history import HistoryItem, Summary
-from vixio.memory.fact_edits import fact_id
+from vixio.data.memory.fact_edits import fact_id
 from vixio.testing import ScriptedAgentBackend
+from vixio.web.api.scopes import Scope
 
 PHRASES = {"name": "phrasebook"}
 

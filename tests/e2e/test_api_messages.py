@@ -9,7 +9,7 @@ import pytest
 
 from firmware_test_client import SimulatedDevice
 from tests.e2e.api_client import api_server
-from vixio.api.scopes import Scope
+from vixio.web.api.scopes import Scope
 
 ABSENT = "02:00:00:00:00:77"
 

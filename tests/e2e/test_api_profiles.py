@@ -19,9 +19,9 @@ from tests.support.llm_server import Call, LLMServer, calls, failure, text
 from tests.support.registry_databases import postgres_url
 from tests.support.tone_voice import ToneVoice, tones
 from tests.support.waiting import until
-from vixio.api.drafts import trial_key
-from vixio.api.scopes import Scope
 from vixio.composition.text_trials import MAX_TRIALS
+from vixio.web.api.drafts import trial_key
+from vixio.web.api.scopes import Scope
 
 __all__ = ["postgres_url"]
 

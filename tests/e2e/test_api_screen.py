@@ -9,8 +9,8 @@ import aiohttp
 from firmware_test_client import SimulatedDevice
 from tests.e2e.api_client import api_server
 from tests.e2e.house import LightHouse
-from vixio.api.scopes import Scope
-from vixio.api.screens import MAX_BYTES, PATH
+from vixio.web.api.scopes import Scope
+from vixio.web.api.screens import MAX_BYTES, PATH
 
 SNAPSHOT = "self.screen.snapshot"
 PROCESSES_SURELY = 12

@@ -18,14 +18,14 @@ import pytest_asyncio
 from firmware_test_client import SimulatedDevice
 from tests.e2e.api_client import DEFAULTS, Answer, ApiServer, Client, api_server
 from tests.unit.tools.mcp.servers import BOUND, SCRIPT
-from vixio.api.first_login import FILE_NAME
-from vixio.api.mount import ApiMount
-from vixio.api.scopes import Scope
 from vixio.composition.load_series import LoadSeries
 from vixio.composition.view import OperatorView
 from vixio.core.errors import ProviderError
 from vixio.providers.fallback.tts import FallbackTTSProvider
 from vixio.testing import ScriptedAgentBackend, ScriptedASR, ScriptedTTS, ScriptedVAD
+from vixio.web.api.first_login import FILE_NAME
+from vixio.web.api.mount import ApiMount
+from vixio.web.api.scopes import Scope
 
 SENTENCE = "please turn on the lamp"
 PRIVATE_WORDS = "my grandmother's birthday cake"

@@ -16,13 +16,13 @@ from tests.e2e import harness
 from tests.e2e.processes import running
 from tests.support.brokers import nats_program
 from tests.support.waiting import until
-from vixio.a2a import mount
 from vixio.bus import ToolError, connect
-from vixio.demo import conversation
-from vixio.demo.conversation import Line, Served, serving
+from vixio.cli.demo import conversation
+from vixio.cli.demo.conversation import Line, Served, serving
 from vixio.server import Providers, Server
 from vixio.settings import Settings
 from vixio.testing import ScriptedASR, ScriptedTTS
+from vixio.web.a2a import mount
 from vixio_bench.nats_server import nats_server
 
 BOUND = 240.0

@@ -12,9 +12,9 @@ from tests.e2e.doubles import WaveformASR
 from tests.e2e.harness import serving, settings
 from tests.support.waiting import until
 from vixio.core.history import AssistantMessage, UserMessage
-from vixio.http.ota import NONE_NEEDED
 from vixio.testing import ScriptedAgentBackend, ScriptedTTS
 from vixio.transports.admission.auth import TokenAuthenticator
+from vixio.web.http.ota import NONE_NEEDED
 
 SECRET = "a secret for this test alone"
 DEVICE, CLIENT = "02:00:00:00:00:0a", "client-a"

@@ -18,8 +18,8 @@ from tests.e2e.harness import RunningServer, serving, settings
 from tests.e2e.stages import knows_tool
 from tests.support.waiting import until
 from vixio.core.errors import ProviderError
-from vixio.logging import setup as logs
 from vixio.settings import Settings
+from vixio.telemetry.logging import setup as logs
 from vixio.testing import ScriptedAgentBackend, ToolUse
 from vixio.testing.providers import Step
 

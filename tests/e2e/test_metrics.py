@@ -21,7 +21,7 @@ from tests.e2e.harness import serving, settings
 from tests.e2e.test_workers import two_processes
 from tests.support.llm_server import Call, LLMServer, calls, failure, text
 from tests.support.waiting import until
-from vixio.metrics.catalogue import ALL
+from vixio.telemetry.metrics.catalogue import ALL
 from vixio.testing import ScriptedAgentBackend, ScriptedTTS
 
 DEVICE = "02:00:00:00:00:5e"
@@ -130,7 +130,7 @@ async def test_a_scrape_has_the_samples_of_all_processes(tmp_path: Path) -> None
 async def test_without_its_library_the_server_runs_all_the_same(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    for name in [name for name in sys.modules if name.startswith("vixio.metrics.")]:
+    for name in [name for name in sys.modules if name.startswith("vixio.telemetry.metrics.")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "prometheus_client", None)
     agent = ScriptedAgentBackend()

@@ -7,7 +7,7 @@ from firmware_test_client.mcp.tool import Tool
 from tests.e2e.doubles import WaveformASR
 from tests.e2e.harness import serving, settings
 from tests.support.llm_server import LLMServer, text
-from tests.unit.model_output.rows import CALLS, LAMP, REASONING, TOKENS, VOLUME, Row
+from tests.unit.language.model_output.rows import CALLS, LAMP, REASONING, TOKENS, VOLUME, Row
 from vixio.testing import ScriptedTTS
 
 REAL = {LAMP: "self.lamp.turn_on", VOLUME: "self.audio_speaker.set_volume"}

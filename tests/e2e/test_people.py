@@ -9,7 +9,7 @@ from pathlib import Path
 
 from firmware_test_client import SimulatedDevice
 from tests.e2e.api_client import Answer, Client, api_server
-from vixio.api.scopes import Scope
+from vixio.web.api.scopes import Scope
 
 RECALL = "what do you remember about me"
 

@@ -12,7 +12,7 @@ import pytest
 from firmware_test_client import Reply, SimulatedDevice
 from tests.e2e.checks import assert_nothing_wrong, assert_played_well
 from tests.e2e.harness import RunningServer, serving, settings
-from vixio.reminders.records import Delivery, Kind, Order, State
+from vixio.data.reminders.records import Delivery, Kind, Order, State
 from vixio.settings import Settings
 from vixio.testing import ScriptedASR, ScriptedTTS, ScriptedVAD
 

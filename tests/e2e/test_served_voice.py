@@ -14,8 +14,8 @@ import pytest
 from firmware_test_client import SimulatedDevice
 from tests.e2e.doubles import WaveformASR
 from tests.e2e.harness import serving, settings
+from vixio.cli.diagnostics.say import say, sentences
 from vixio.core.audio import pcm_seconds
-from vixio.diagnostics.say import say, sentences
 from vixio.providers.espeak.provider import EspeakTTSProvider
 from vixio.stations.tts import SENTENCE_PAUSE_S
 

@@ -20,11 +20,11 @@ from tests.e2e.event_stream import streaming
 from tests.e2e.house import LightHouse
 from tests.support.a2a_client import TOKEN, TOKENS
 from tests.support.waiting import until
-from vixio.api.scopes import Scope
-from vixio.http import guard
-from vixio.http.vision_offer import VISION_PATH
 from vixio.providers.vision import Photo, VisionProvider
 from vixio.testing import ScriptedAgentBackend, ScriptedTTS
+from vixio.web.api.scopes import Scope
+from vixio.web.http import guard
+from vixio.web.http.vision_offer import VISION_PATH
 
 DEVICE = "02:00:00:00:00:42"
 BOUND_S = 30.0

@@ -25,12 +25,12 @@ from tests.support.llm_server import Answer, LLMServer, chunk, text
 from tests.support.raw_a2a_agent import raw_agent
 from tests.support.registry_databases import empty, fill, new_postgres, skip_postgres
 from tests.support.waiting import until
-from vixio.api.keys import Keys
-from vixio.api.scopes import Scope
-from vixio.conversations.records import TurnRecord
-from vixio.conversations.repository import ConversationRepository, Turns
-from vixio.database.link import Operation
+from vixio.data.conversations.records import TurnRecord
+from vixio.data.conversations.repository import ConversationRepository, Turns
+from vixio.data.database.link import Operation
 from vixio.testing import ScriptedTTS
+from vixio.web.api.keys import Keys
+from vixio.web.api.scopes import Scope
 
 KITCHEN = "02:00:00:00:00:0a"
 HALF, NUL, HUGE = "\ud83d", "\0", 10**30

@@ -14,9 +14,9 @@ import pytest
 from firmware_test_client import SimulatedDevice
 from tests.e2e.api_client import ApiServer, api_server
 from tests.e2e.event_stream import streaming
-from vixio.api.scopes import Scope
-from vixio.devices.contacts import Contact
-from vixio.devices.records import DeviceRecord
+from vixio.data.devices.contacts import Contact
+from vixio.data.devices.records import DeviceRecord
+from vixio.web.api.scopes import Scope
 
 OWN, STRANGER = "02:00:00:00:00:0a", "kitchen"
 

@@ -292,7 +292,7 @@ def _known_machine() -> Iterator[None]:
 
 @contextmanager
 def _logging_as_before() -> Iterator[None]:
-    from vixio.logging.setup import CHATTY
+    from vixio.telemetry.logging.setup import CHATTY
 
     root = logging.getLogger()
     touched = [root, *map(logging.getLogger, ("vixio", *CHATTY))]

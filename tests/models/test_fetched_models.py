@@ -11,11 +11,11 @@ import pytest
 from tests.models.needs import needs
 from tests.models.tiny_sherpa import make_sense_voice
 from tests.support.hub import github, hub_server, hugging_face, modelscope
-from vixio.models.catalogue import HubName, Model, load_catalogue
-from vixio.models.get import get
-from vixio.models.hubs import Hubs, Mirror
-from vixio.models.store import ModelStore
-from vixio.models.web import Patience, Web
+from vixio.providers.downloads.catalogue import HubName, Model, load_catalogue
+from vixio.providers.downloads.get import get
+from vixio.providers.downloads.hubs import Hubs, Mirror
+from vixio.providers.downloads.store import ModelStore
+from vixio.providers.downloads.web import Patience, Web
 from vixio.providers.sherpa_onnx.asr import SherpaASRProvider
 from vixio.providers.sherpa_onnx.asr_settings import SherpaASRSettings
 from vixio.testing.contract.asr import ON, hear, utterances

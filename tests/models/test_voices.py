@@ -18,8 +18,8 @@ import pytest
 import pytest_asyncio
 
 from tests.models.needs import needs
+from vixio.cli.diagnostics.spoken import as_heard, resampled
 from vixio.core.audio import pcm_seconds
-from vixio.diagnostics.spoken import as_heard, resampled
 from vixio.providers.asr import ASRProvider, SpeechHints
 from vixio.providers.kokoro import provider as kokoro
 from vixio.providers.kokoro.chinese import HAN

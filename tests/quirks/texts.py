@@ -9,8 +9,8 @@ from typing import Final
 
 from tests.quirks.quirk import CHINESE, LAMP, SAID, VOLUME, Quirk, done
 from tests.support.llm_server import text
-from tests.unit.model_output import rows
-from tests.unit.model_output.rows import Row
+from tests.unit.language.model_output import rows
+from tests.unit.language.model_output.rows import Row
 
 _REAL: Final = {
     rows.LAMP: LAMP,

@@ -19,13 +19,13 @@ from vixio.core.metrics import Counters
 from vixio.core.session.directory import SessionDirectory
 from vixio.core.session.speech import Priority
 from vixio.core.session.speech_queue import QUIET_S
-from vixio.database.database import Database
-from vixio.database.link import Link, Operation
-from vixio.database.sqlite import SQLiteDatabase
-from vixio.reminders.deliverer import CONTACT_S, LONGEST_S, Deliverer
-from vixio.reminders.ledger import RETRY_MS
-from vixio.reminders.records import Delivery, Kind, Order, State
-from vixio.reminders.repository import ReminderRepository
+from vixio.data.database.database import Database
+from vixio.data.database.link import Link, Operation
+from vixio.data.database.sqlite import SQLiteDatabase
+from vixio.data.reminders.deliverer import CONTACT_S, LONGEST_S, Deliverer
+from vixio.data.reminders.ledger import RETRY_MS
+from vixio.data.reminders.records import Delivery, Kind, Order, State
+from vixio.data.reminders.repository import ReminderRepository
 from vixio.testing import ScriptedAgent, ScriptedASR, ScriptedTTS
 
 T = TypeVar("T")

@@ -33,7 +33,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tests.support.servers import free_port
-from vixio.http.server import HttpServer
+from vixio.web.http.server import HttpServer
 
 logging.getLogger("a2a").setLevel(logging.CRITICAL)  # it logs a traceback for each broken client
 

@@ -9,16 +9,10 @@ SEES_ALL = (
     "cli",
     "cluster",
     "composition",
-    "demo",
-    "diagnostics",
     "server",
-    "setup",
     "testing",
 )
 """Of ``vixio``: the composition root and what stands around the whole server."""
-
-DRIVES_DEVICES = ("demo",)
-"""Modules that may use the simulated device, which itself never sees ``vixio``."""
 
 ANY = "*"
 """Any package that is not ours."""
@@ -85,16 +79,13 @@ class Rule:
 RULES = (
     # The public interface: names of many packages, imported when they are used.
     Rule("vixio", ("vixio",), alone=True),
-    *(
-        Rule(
-            f"vixio.{name}",
-            ("vixio", "firmware_test_client") if name in DRIVES_DEVICES else ("vixio",),
-            (ANY,),
-        )
-        for name in SEES_ALL
-    ),
+    # It drives the simulated device, which itself never sees ``vixio``.
+    Rule("vixio.cli.demo", ("vixio", "firmware_test_client"), (ANY,)),
+    *(Rule(f"vixio.{name}", ("vixio",), (ANY,)) for name in SEES_ALL),
     Rule("vixio.core"),
+    *(Rule(f"vixio.{name}", alone=True) for name in ("data", "language", "telemetry", "web")),
     Rule("vixio.providers", alone=True),
+    Rule("vixio.providers.downloads", ("vixio.core", "vixio.providers.model_path"), (ANY,)),
     Rule("vixio.providers.registry", ("vixio.core", "vixio.providers.tts"), ("pydantic",)),
     Rule("vixio.providers.faults", (), PYDANTIC),
     Rule(
@@ -129,22 +120,22 @@ RULES = (
         (
             "vixio.core",
             *INTERFACES,
-            "vixio.model_output",
+            "vixio.language.model_output",
             *SHARED,
             "vixio.providers.entry",
             "vixio.providers.fallback.making",
             "vixio.providers.registry",
-            "vixio.phrasebook",
+            "vixio.language.phrasebook",
             *RUNNING,
         ),
         (ANY,),
     ),
-    Rule("vixio.phrasebook", ("vixio.core",)),
+    Rule("vixio.language.phrasebook", ("vixio.core",)),
     Rule("vixio.audio", ("vixio.core",), ("numpy", "opuslib", "soxr")),
-    Rule("vixio.text", ("vixio.core",)),
-    Rule("vixio.model_output", ("vixio.core",)),
+    Rule("vixio.language.text", ("vixio.core",)),
+    Rule("vixio.language.model_output", ("vixio.core",)),
     Rule("vixio.stations.registry", ("vixio.core",), ("pydantic",)),
-    Rule("vixio.stations", ("vixio.core", "vixio.audio", "vixio.text", *INTERFACES)),
+    Rule("vixio.stations", ("vixio.core", "vixio.audio", "vixio.language.text", *INTERFACES)),
     Rule("vixio.bus", ("vixio.core",), (ANY,)),
     # A kind of tool that needs a library or much code is a package of its own.
     Rule("vixio.tools.a2a", ("vixio.core", "vixio.tools"), (ANY,)),
@@ -154,19 +145,19 @@ RULES = (
     # Between the two: settings validate the options of sources, and a runtime is made of settings.
     Rule("vixio.tools.from_settings", ("vixio.core", "vixio.tools", "vixio.settings"), PYDANTIC),
     Rule("vixio.tools", ("vixio.core",), ("jsonschema", "referencing", *PYDANTIC)),
-    Rule("vixio.backup", ("vixio", "vixio.core", "vixio.database", "vixio.memory")),
-    Rule("vixio.conversations", ("vixio.core", "vixio.database")),
-    Rule("vixio.database", ("vixio.core",), ("asyncpg",)),
+    Rule("vixio.data.backup", ("vixio", "vixio.core", "vixio.data.database", "vixio.data.memory")),
+    Rule("vixio.data.conversations", ("vixio.core", "vixio.data.database")),
+    Rule("vixio.data.database", ("vixio.core",), ("asyncpg",)),
     Rule(
-        "vixio.devices",
-        ("vixio.core", "vixio.database", "vixio.settings", "vixio.transports.admission"),
+        "vixio.data.devices",
+        ("vixio.core", "vixio.data.database", "vixio.settings", "vixio.transports.admission"),
     ),
-    Rule("vixio.reminders", ("vixio.core", "vixio.database", "vixio.tools.source")),
+    Rule("vixio.data.reminders", ("vixio.core", "vixio.data.database", "vixio.tools.source")),
     Rule(
-        "vixio.memory",
+        "vixio.data.memory",
         (
             "vixio.core",
-            *(f"vixio.database.{module}" for module in ("link", "paths", "sqlite_file")),
+            *(f"vixio.data.database.{module}" for module in ("link", "paths", "sqlite_file")),
             *INTERFACES,
         ),
         (ANY,),
@@ -179,13 +170,15 @@ RULES = (
         (ANY,),
     ),
     Rule(
-        "vixio.http", ("vixio.core", "vixio.providers.vision", "vixio.transports.admission"), (ANY,)
+        "vixio.web.http",
+        ("vixio.core", "vixio.providers.vision", "vixio.transports.admission"),
+        (ANY,),
     ),
     Rule(
         "vixio.settings",
         (
             "vixio.core",
-            "vixio.database",
+            "vixio.data.database",
             "vixio.stations",
             *INTERFACES,
             "vixio.providers.entry",
@@ -198,11 +191,11 @@ RULES = (
         ("annotated_types", *PYDANTIC, "yaml"),
     ),
     Rule(
-        "vixio.a2a",
+        "vixio.web.a2a",
         (
             "vixio.core",
-            "vixio.http.public_url",
-            "vixio.http.server",
+            "vixio.web.http.public_url",
+            "vixio.web.http.server",
             "vixio.settings.a2a",
             "vixio.tools.arguments",
             "vixio.transports.admission",
@@ -210,31 +203,35 @@ RULES = (
         (ANY,),
     ),
     Rule(
-        "vixio.api",
+        "vixio.web.api",
         (
-            "vixio.conversations",
+            "vixio.data.conversations",
             "vixio.core",
-            "vixio.database",
-            "vixio.devices",
-            "vixio.feed",
-            "vixio.http.images",
-            "vixio.http.upload",
-            "vixio.memory",
-            "vixio.reminders",
+            "vixio.data.database",
+            "vixio.data.devices",
+            "vixio.web.feed",
+            "vixio.web.http.images",
+            "vixio.web.http.upload",
+            "vixio.data.memory",
+            "vixio.data.reminders",
             "vixio.settings.api",
             "vixio.transports.admission",
         ),
         (ANY,),
     ),
     Rule(
-        "vixio.console",
+        "vixio.web.console",
         ("vixio.core", "vixio.transports.admission"),
         ("starlette",),
     ),
-    Rule("vixio.feed", ("vixio.core", "vixio.database", "vixio.devices", "vixio.reminders")),
-    Rule("vixio.metrics", ("vixio.core",), ("prometheus_client",)),
-    Rule("vixio.traces", ("vixio.core",), ("opentelemetry",)),
-    Rule("vixio.logging", ("vixio.core.log_fields", "vixio.core.well_formed"), ("loguru",)),
-    Rule("vixio.models", ("vixio.core", "vixio.providers.model_path"), (ANY,)),
+    Rule(
+        "vixio.web.feed",
+        ("vixio.core", "vixio.data.database", "vixio.data.devices", "vixio.data.reminders"),
+    ),
+    Rule("vixio.telemetry.metrics", ("vixio.core",), ("prometheus_client",)),
+    Rule("vixio.telemetry.traces", ("vixio.core",), ("opentelemetry",)),
+    Rule(
+        "vixio.telemetry.logging", ("vixio.core.log_fields", "vixio.core.well_formed"), ("loguru",)
+    ),
 )
 """The first that fits holds."""

@@ -6,14 +6,14 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from vixio.api.first_login import Use
 from vixio.core.metrics import Counters
-from vixio.database.database import Database
-from vixio.database.link import Link
-from vixio.database.sqlite import SQLiteDatabase
-from vixio.devices.records import AccessMode
-from vixio.devices.registry import DeviceRegistry
-from vixio.devices.tokens import DeviceTokens
+from vixio.data.database.database import Database
+from vixio.data.database.link import Link
+from vixio.data.database.sqlite import SQLiteDatabase
+from vixio.data.devices.records import AccessMode
+from vixio.data.devices.registry import DeviceRegistry
+from vixio.data.devices.tokens import DeviceTokens
+from vixio.web.api.first_login import Use
 
 T = TypeVar("T")
 

@@ -14,8 +14,8 @@ import asyncpg
 import pytest
 
 from tests.support.databases import REQUIRED, postgres_server
-from vixio.database.create import make_database
-from vixio.database.database import Database
+from vixio.data.database.create import make_database
+from vixio.data.database.database import Database
 
 Make = Callable[[], Database]
 """Returns another connection to the same database."""

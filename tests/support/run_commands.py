@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import vixio.composition.registry
-import vixio.logging.setup  # noqa: F401 - imported for the forks
+import vixio.telemetry.logging.setup  # noqa: F401 - imported for the forks
 from vixio.cli.commands import main
 
 FEW = 2

@@ -10,12 +10,12 @@ import pytest
 from tests.support.registry import device_tokens
 from tests.support.registry_databases import Make
 from vixio.core.metrics import Counters
-from vixio.database.database import Database
-from vixio.database.link import Link
-from vixio.devices.records import AccessMode
-from vixio.devices.registry import DeviceRegistry
-from vixio.devices.repository import DeviceRepository
-from vixio.devices.tokens import DeviceTokens
+from vixio.data.database.database import Database
+from vixio.data.database.link import Link
+from vixio.data.devices.records import AccessMode
+from vixio.data.devices.registry import DeviceRegistry
+from vixio.data.devices.repository import DeviceRepository
+from vixio.data.devices.tokens import DeviceTokens
 from vixio.transports.admission.access import OtaRequest
 from vixio.transports.admission.identity import Identity
 
@@ -65,7 +65,7 @@ async def running(
     database = make()
     await database.open()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("vixio.devices.registry.POLL_S", 0.02)
+        patch.setattr("vixio.data.devices.registry.POLL_S", 0.02)
         registry.start()
         try:
             yield Here(registry, DeviceRepository(database), counters)

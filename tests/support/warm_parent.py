@@ -50,21 +50,21 @@ PEER: Final = struct.Struct("=3i")
 
 PRELOADED: Final = (
     # Of Vixio: what takes it long to import, in a server and in the commands beside it.
-    "vixio.api.app",
+    "vixio.web.api.app",
     "vixio.cli.banner",
     "vixio.cli.commands",
     "vixio.composition.registry",
-    "vixio.database.migrate",
-    "vixio.metrics.exposition",
-    "vixio.metrics.turns",
-    "vixio.phrasebook.stored",
+    "vixio.data.database.migrate",
+    "vixio.telemetry.metrics.exposition",
+    "vixio.telemetry.metrics.turns",
+    "vixio.language.phrasebook.stored",
     "vixio.providers.espeak.provider",
     "vixio.providers.openai_agent.models",
     "vixio.providers.openai_agent.provider",
     "vixio.providers.pocketsphinx.provider",
     "vixio.providers.silero_vad.provider",
     "vixio.server",
-    "vixio.setup.steps",
+    "vixio.cli.setup.steps",
     "vixio.tools.schemas",
     # Of others, what is imported later than the module that needs it.
     "agents",

@@ -73,7 +73,7 @@ def test_every_folder_is_in_the_table() -> None:
 
 def test_every_package_of_the_table_is_there() -> None:
     listed = packages(DOCUMENT.read_text(encoding="utf-8"))
-    assert {"vixio/http/routes", "vixio/transports/xiaozhi/websocket"} <= listed
+    assert {"vixio/web/http/routes", "vixio/transports/xiaozhi/websocket"} <= listed
     assert [path for path in sorted(listed) if not (ROOT / path).exists()] == []
 
 

@@ -16,8 +16,8 @@ import yaml
 
 from vixio.cluster.workers.supervisor import STOP_S
 from vixio.core.timeouts import Timeouts
-from vixio.http.routes.ready import READY_PATH
 from vixio.settings import Settings, load_settings
+from vixio.web.http.routes.ready import READY_PATH
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"

@@ -54,7 +54,8 @@ class Checkout:
         self.venv = root / ".venv"
         self.wheels = root / "wheels"
         self.target = root / "target"
-        for folder in ("firmware-test-client", "requirements", "wheels", ".venv/bin", "target"):
+        packages = ("firmware-test-client", "bench")
+        for folder in (*packages, "requirements", "wheels", ".venv/bin", "target"):
             (root / folder).mkdir(parents=True)
         shutil.copy(ROOT / "Makefile", root)
         shutil.copytree(ROOT / "scripts", root / "scripts", ignore=shutil.ignore_patterns("extras"))
@@ -63,7 +64,8 @@ class Checkout:
         step.write_text(STEP, encoding="utf-8")
         step.chmod(0o755)
         (root / "pyproject.toml").write_text(PYPROJECT, encoding="utf-8")
-        (root / "firmware-test-client" / "pyproject.toml").touch()
+        for package in packages:
+            (root / package / "pyproject.toml").touch()
         for name in ("plain", "steps"):
             wheel(self.wheels, f"tiny-{name}", "1.0")
             self.lock(name, "1.0")

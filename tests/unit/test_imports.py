@@ -187,7 +187,7 @@ def plant(base: Path, path: str, source: str) -> None:
         ("transports/xiaozhi/t.py", "import vixio.providers.vad", "vixio.providers.vad"),
         ("transports/xiaozhi/t.py", "import vixio.stations.vad", "vixio.stations.vad"),
         ("transports/xiaozhi/t.py", "import vixio.transports.mqtt", "vixio.transports.mqtt"),
-        ("phrasebook/p.py", "import vixio.providers.agent", "vixio.providers.agent"),
+        ("language/phrasebook/p.py", "import vixio.providers.agent", "vixio.providers.agent"),
         ("settings/s.py", "import vixio.server", "vixio.server"),
         (
             "settings/s.py",
@@ -217,10 +217,13 @@ def test_a_module_in_no_area_is_found(tmp_path: Path) -> None:
     [
         ("core/a.py", "import asyncio\nfrom vixio.core.errors import VixioError"),
         ("providers/acme/p.py", "import acme\nfrom vixio.providers.acme import q"),
-        ("providers/acme/p.py", "from vixio.phrasebook import book\nimport vixio.providers.tts"),
+        (
+            "providers/acme/p.py",
+            "from vixio.language.phrasebook import book\nimport vixio.providers.tts",
+        ),
         ("stations/vad.py", "from vixio.providers.vad import VADProvider"),
         ("transports/xiaozhi/t.py", "import websockets\nfrom vixio import __version__"),
-        ("demo.py", "import firmware_test_client\nimport vixio.server"),
+        ("cli/demo/d.py", "import firmware_test_client\nimport vixio.server"),
     ],
 )
 def test_what_is_allowed_passes(tmp_path: Path, path: str, source: str) -> None:
@@ -245,14 +248,21 @@ def test_a_server_is_made_without_what_its_ports_do_not_need() -> None:
     """All of it is imported behind the open ports, in the thread that needs it."""
     program = """
 from vixio.cli.commands import main
-from vixio.logging.setup import configure_logging
+from vixio.telemetry.logging.setup import configure_logging
 from vixio.settings import load_settings
 from vixio.server import Server
 Server(load_settings(None))"""
     heavy = {"agents", "httpx2", "jsonschema", "litellm", "mcp", "numpy", "onnxruntime", "openai"}
-    heavy |= {"opuslib", "pocketsphinx", "referencing", "soxr", "uvicorn", "vixio.phrasebook"}
+    heavy |= {
+        "opuslib",
+        "pocketsphinx",
+        "referencing",
+        "soxr",
+        "uvicorn",
+        "vixio.language.phrasebook",
+    }
     heavy |= {"yaml"}  # which is read for a settings file only
-    heavy |= {"vixio.models"}  # which the command line alone uses
+    heavy |= {"vixio.providers.downloads"}  # which the command line alone uses
     heavy |= {"nats", "vixio.bus", "vixio.cluster.nats", "vixio.cluster.workers"}  # of several
     assert not heavy & loaded(program)
 
@@ -267,7 +277,13 @@ from vixio.cli.commands import main
 main({command.split()!r}, standalone_mode=False)"""
     heavy = {"agents", "aiohttp", "httpx2", "jsonschema", "litellm", "mcp", "numpy", "onnxruntime"}
     heavy |= {"openai", "opuslib", "pocketsphinx", "redis", "soxr", "sqlalchemy", "starlette"}
-    heavy |= {"uvicorn", "vixio.phrasebook", "vixio.server", "vixio.diagnostics", "yaml"}
+    heavy |= {
+        "uvicorn",
+        "vixio.language.phrasebook",
+        "vixio.server",
+        "vixio.cli.diagnostics",
+        "yaml",
+    }
     assert not heavy & loaded(program)
 
 
@@ -289,7 +305,7 @@ asyncio.run(run())"""
     found = loaded(program)
     assert "uvicorn" in found
     assert not {name for name in found if name.partition(".")[0] in {"a2a", "sse_starlette"}}
-    assert not {name for name in found if name.startswith("vixio.a2a")}
+    assert not {name for name in found if name.startswith("vixio.web.a2a")}
 
 
 @pytest.mark.slow
@@ -303,7 +319,7 @@ def test_a_worker_of_espeak_imports_nearly_nothing() -> None:
 def test_a_worker_of_pocketsphinx_imports_little() -> None:
     """The recogniser's processes are what a server waits for longest at its start."""
     program = """
-from vixio.phrasebook import PhraseBook
+from vixio.language.phrasebook import PhraseBook
 import vixio.providers.pocketsphinx.worker
 PhraseBook.load("en").compile(()).grammar()"""
     heavy = {"asyncio", "hassil", "loguru", "logging", "numpy", "pydantic", "tempfile", "yaml"}

@@ -31,9 +31,9 @@ from tests.support.kubernetes import (
 )
 from vixio.cluster.nats.presence import STATUS_S
 from vixio.cluster.workers.supervisor import STOP_S
-from vixio.http.routes.health import HEALTH_PATH
-from vixio.http.routes.ready import READY_PATH
 from vixio.settings import load_settings
+from vixio.web.http.routes.health import HEALTH_PATH
+from vixio.web.http.routes.ready import READY_PATH
 
 GUIDE = (ROOT / "docs" / "kubernetes.md").read_text(encoding="utf-8")
 

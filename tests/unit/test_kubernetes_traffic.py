@@ -18,14 +18,14 @@ from tests.support.kubernetes import (
     settings,
     the,
 )
-from vixio.api.app import PREFIX as API
-from vixio.http.firmware_link import FIRMWARE_PATH
-from vixio.http.ota import OtaSettings
-from vixio.http.routes.health import HEALTH_PATH
-from vixio.http.routes.metrics import METRICS_PATH
-from vixio.http.routes.ready import READY_PATH
-from vixio.http.vision_offer import VISION_PATH
 from vixio.transports.xiaozhi.settings import XiaozhiSettings
+from vixio.web.api.app import PREFIX as API
+from vixio.web.http.firmware_link import FIRMWARE_PATH
+from vixio.web.http.ota import OtaSettings
+from vixio.web.http.routes.health import HEALTH_PATH
+from vixio.web.http.routes.metrics import METRICS_PATH
+from vixio.web.http.routes.ready import READY_PATH
+from vixio.web.http.vision_offer import VISION_PATH
 
 GUIDE = (ROOT / "docs" / "kubernetes.md").read_text(encoding="utf-8")
 OPERATIONS = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")

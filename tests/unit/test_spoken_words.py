@@ -20,8 +20,8 @@ SPEAKS |= {"send_alert", "send_sentence", "put_sentence", "Deferred"}
 
 SILENT = {"core/consent.py", "core/exit_phrases.py"}
 """Words that users say, not the assistant."""
-NOT_SERVED = ("cli", "demo", "diagnostics", "models", "setup", "testing", "templates")
-"""Rooms that no device is served by."""
+NOT_SERVED = ("cli", "providers/downloads", "testing", "settings/templates")
+"""Packages that no device is served by."""
 
 EMOTIONS = {"sad", "sleepy"}
 
@@ -59,7 +59,7 @@ def served() -> dict[str, str]:
     found = {}
     for path in sorted((ROOT / "vixio").rglob("*.py")):
         name = path.relative_to(ROOT / "vixio").as_posix()
-        if name.split("/")[0] not in NOT_SERVED and name not in SILENT:
+        if not name.startswith(tuple(f"{each}/" for each in NOT_SERVED)) and name not in SILENT:
             found[name] = path.read_text(encoding="utf-8")
     return found
 

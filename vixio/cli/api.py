@@ -15,16 +15,16 @@ from vixio.cli.devices import json_option
 from vixio.cli.registry import actor, ago, table, utc
 
 if TYPE_CHECKING:
-    from vixio.api.keys import KeyRecord, Keys
+    from vixio.web.api.keys import KeyRecord, Keys
 
 T = TypeVar("T")
 
 
 def _with_keys(config: Path | None, work: Callable[[Keys], Awaitable[T]]) -> T:
     """Open the registry of the settings, do ``work``, and close it. Raises VixioError."""
-    from vixio.api.keys import Keys
     from vixio.cli.speech import quiet_settings
     from vixio.composition.registry import opened_database
+    from vixio.web.api.keys import Keys
 
     async def opened() -> T:
         async with opened_database(quiet_settings(config)) as database:
@@ -63,7 +63,7 @@ def api_tokens(context: click.Context, as_json: bool, config: Path | None) -> No
 @click.pass_obj
 def create(config: Path | None, name: str, scopes: Sequence[str], days: int | None) -> None:
     """Create a token and print it. It is shown this once."""
-    from vixio.api.scopes import read_scopes
+    from vixio.web.api.scopes import read_scopes
 
     wanted = read_scopes(scopes)
     record, text = _with_keys(config, lambda keys: keys.create(name, wanted, actor(), days=days))
@@ -94,10 +94,10 @@ def revoke(config: Path | None, token: str) -> None:
 @config_option
 def api_password(ask: bool, config: Path | None) -> None:
     """Set another password for the login `admin` of the API, and print it. Ends all logins."""
-    from vixio.api.first_login import forget_first_password
-    from vixio.api.passwords import hash_password, new_password
     from vixio.cli.speech import quiet_settings
     from vixio.composition.registry import data_folder
+    from vixio.web.api.first_login import forget_first_password
+    from vixio.web.api.passwords import hash_password, new_password
 
     if ask:
         password = click.prompt("password", hide_input=True, confirmation_prompt=True)

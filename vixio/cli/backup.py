@@ -13,7 +13,7 @@ import click
 from vixio.cli.config import config_option
 
 if TYPE_CHECKING:
-    from vixio.backup.server import Place
+    from vixio.data.backup.server import Place
 
 file_argument = click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 
@@ -28,8 +28,8 @@ def export(file: Path, force: bool, config: Path | None) -> None:
     The server may run meanwhile. Keep FILE to yourself: it has conversations and the secret that
     signs tokens. The settings are not in it.
     """
-    from vixio.backup.archive import BackupError
-    from vixio.backup.server import export as write
+    from vixio.data.backup.archive import BackupError
+    from vixio.data.backup.server import export as write
 
     if file.exists() and not force:
         raise BackupError(f"{file} is there already: choose another name, or --force")
@@ -45,7 +45,7 @@ def restore(file: Path, config: Path | None) -> None:
 
     The databases may be of another kind than those that it was written from. Stop the server first.
     """
-    from vixio.backup.server import restore as read
+    from vixio.data.backup.server import restore as read
 
     click.echo(f"restored {_told(_at(config, lambda place: read(place, file)))}")
 
@@ -67,10 +67,10 @@ def _at(
 @asynccontextmanager
 async def _place(config: Path | None) -> AsyncIterator[Place]:
     """Open what the settings name."""
-    from vixio.backup.server import Place
     from vixio.cli.speech import quiet_settings
     from vixio.composition.registry import data_folder, opened_database
-    from vixio.memory.create import check_installed, make_store
+    from vixio.data.backup.server import Place
+    from vixio.data.memory.create import check_installed, make_store
 
     settings = quiet_settings(config)
     section, store = settings.memory, None

@@ -214,8 +214,8 @@ def read_lines() -> asyncio.Queue[str | None]:
 
 
 def _settings(config: Path | None) -> Settings:
-    from vixio.logging.setup import configure_logging
     from vixio.settings import load_settings
+    from vixio.telemetry.logging.setup import configure_logging
 
     configure_logging("CRITICAL")  # what fails is printed as one line
     return load_settings(choose_config(config)[0])

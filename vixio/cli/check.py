@@ -12,8 +12,8 @@ from vixio.cli.config import choose_config, colour, config_option
 from vixio.cli.status import StatusLine
 
 if TYPE_CHECKING:
-    from vixio.diagnostics.check import Part
-    from vixio.diagnostics.row import Row
+    from vixio.cli.diagnostics.check import Part
+    from vixio.cli.diagnostics.row import Row
 
 
 @click.command()
@@ -29,7 +29,7 @@ def check(config: Path | None, live: bool) -> None:
 
     One line each; exit status 0 if all work, else 2.
     """
-    from vixio.logging.setup import configure_logging, flush_logs
+    from vixio.telemetry.logging.setup import configure_logging, flush_logs
 
     configure_logging("CRITICAL" if live else "ERROR")  # what fails stands in its line
     path, source = choose_config(config)
@@ -42,7 +42,7 @@ def check(config: Path | None, live: bool) -> None:
 
 
 def _tried(path: Path | None, source: str) -> int:
-    from vixio.diagnostics.check import check_all
+    from vixio.cli.diagnostics.check import check_all
 
     def show(part: Part) -> None:
         # click removes the colour where standard output is no terminal.
@@ -60,7 +60,7 @@ def _verdict(ok: bool, remark: bool = False) -> str:
 
 
 def _used(path: Path | None) -> int:
-    from vixio.diagnostics.live import check_live
+    from vixio.cli.diagnostics.live import check_live
     from vixio.settings import load_settings
 
     settings = load_settings(path)

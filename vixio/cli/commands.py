@@ -25,7 +25,7 @@ from vixio.cli.people import people
 from vixio.cli.profiles import profiles
 from vixio.cli.reminders import reminders
 from vixio.cli.serve import serve
-from vixio.cli.setup import setup
+from vixio.cli.setup.command import setup
 from vixio.cli.speech import say, transcribe
 from vixio.cli.tokens import tokens
 from vixio.cli.tool_service import tool_service
@@ -153,9 +153,9 @@ def memory(device: str | None, action: str, as_json: bool, config: Path | None) 
     DEVICE is its id, the MAC address; without it, all devices are listed. Works whether or not the
     server runs.
     """
-    from vixio.logging.setup import configure_logging, flush_logs
-    from vixio.memory.show import run
+    from vixio.data.memory.show import run
     from vixio.settings import load_settings
+    from vixio.telemetry.logging.setup import configure_logging, flush_logs
 
     configure_logging("ERROR")  # what fails stands in the one line of its error
     path, _ = choose_config(config)
@@ -172,7 +172,7 @@ def memory(device: str | None, action: str, as_json: bool, config: Path | None) 
 def demo(arguments: Sequence[str]) -> None:
     """Hold a spoken conversation with the simulated device."""
     try:
-        from vixio import demo as module
+        from vixio.cli import demo as module
 
         sys.exit(module.main(list(arguments)))
     except ModuleNotFoundError as error:

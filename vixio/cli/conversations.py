@@ -17,8 +17,8 @@ from vixio.cli.registry import ago, table, utc, with_repository
 from vixio.core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from vixio.conversations.records import TurnRecord
-    from vixio.conversations.repository import ConversationRepository
+    from vixio.data.conversations.records import TurnRecord
+    from vixio.data.conversations.repository import ConversationRepository
 
 T = TypeVar("T")
 
@@ -51,7 +51,7 @@ def list_(config: Path | None, device: str, number: int, as_json: bool) -> None:
 @click.pass_obj
 def show(config: Path | None, session: str, as_json: bool) -> None:
     """Show the turns of a conversation, by its SESSION as the list has it."""
-    from vixio.conversations.repository import Turns
+    from vixio.data.conversations.repository import Turns
 
     turns = _at(config, lambda repository: repository.turns(Turns.of_session(session)))
     if not turns:
@@ -71,7 +71,7 @@ def show(config: Path | None, session: str, as_json: bool) -> None:
 @click.pass_obj
 def export(config: Path | None, device: str) -> None:
     """Write all turns of DEVICE as JSON, for example to give it to the user."""
-    from vixio.conversations.repository import Turns
+    from vixio.data.conversations.repository import Turns
 
     device_id = _id(config, device)
     turns = _at(config, lambda repository: repository.turns(Turns.of_device(device_id)))
@@ -132,7 +132,7 @@ def _at(config: Path | None, work: Callable[[ConversationRepository], Awaitable[
     """Raises ConfigError, DatabaseFailed: one line."""
     from vixio.cli.speech import quiet_settings
     from vixio.composition.registry import opened_database
-    from vixio.conversations.repository import ConversationRepository
+    from vixio.data.conversations.repository import ConversationRepository
 
     async def opened() -> T:
         async with opened_database(quiet_settings(config)) as database:

@@ -14,7 +14,7 @@ from vixio.cli.registry import actor, ago, table, utc, with_repository
 from vixio.core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from vixio.devices.records import DeviceRecord
+    from vixio.data.devices.records import DeviceRecord
 
 TIMES = (
     "first_seen",

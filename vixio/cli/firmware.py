@@ -17,11 +17,11 @@ from vixio.cli.devices import json_option
 from vixio.cli.registry import actor
 
 if TYPE_CHECKING:
-    from vixio.devices.firmware.attempts import Attempt
-    from vixio.devices.firmware.folder import StoredImage
-    from vixio.devices.firmware.manager import FirmwareManager
-    from vixio.devices.firmware.offer import Release
-    from vixio.devices.records import DeviceRecord
+    from vixio.data.devices.firmware.attempts import Attempt
+    from vixio.data.devices.firmware.folder import StoredImage
+    from vixio.data.devices.firmware.manager import FirmwareManager
+    from vixio.data.devices.firmware.offer import Release
+    from vixio.data.devices.records import DeviceRecord
 
 T = TypeVar("T")
 
@@ -249,7 +249,7 @@ def _device(wanted: str, known: Sequence[DeviceRecord]) -> str:
     A device that has not been here yet may be given by its MAC address. Raises RegistryError.
     """
     from vixio.core.device import normalise_device_id
-    from vixio.devices.records import RegistryError
+    from vixio.data.devices.records import RegistryError
 
     device_id = normalise_device_id(wanted)
     by_id = {each.id for each in known}
@@ -281,8 +281,8 @@ def _run(config: Path | None, work: Work[T]) -> T:
     from vixio.cli.speech import quiet_settings
     from vixio.composition.firmware import firmware_folder
     from vixio.composition.registry import opened_database
-    from vixio.devices.firmware.manager import FirmwareManager
-    from vixio.devices.repository import DeviceRepository
+    from vixio.data.devices.firmware.manager import FirmwareManager
+    from vixio.data.devices.repository import DeviceRepository
 
     async def do() -> T:
         settings = quiet_settings(config)

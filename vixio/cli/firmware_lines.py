@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from vixio.cli.registry import table, utc
-from vixio.devices.firmware.attempts import AttemptState
+from vixio.data.devices.firmware.attempts import AttemptState
 
 if TYPE_CHECKING:
-    from vixio.devices.firmware.attempts import Attempt
-    from vixio.devices.firmware.manager import Listed
-    from vixio.devices.firmware.offer import Release
+    from vixio.data.devices.firmware.attempts import Attempt
+    from vixio.data.devices.firmware.manager import Listed
+    from vixio.data.devices.firmware.offer import Release
 
 
 def listing(found: Sequence[Listed]) -> Iterator[str]:

@@ -14,10 +14,10 @@ from vixio.core.extras import Extra, how_to_install
 from vixio.providers.model_path import located, models_folder
 
 if TYPE_CHECKING:
-    from vixio.models.catalogue import Model, Runtime
-    from vixio.models.get import Plan
-    from vixio.models.progress import Progress
-    from vixio.models.store import Installed, ModelStore
+    from vixio.providers.downloads.catalogue import Model, Runtime
+    from vixio.providers.downloads.get import Plan
+    from vixio.providers.downloads.progress import Progress
+    from vixio.providers.downloads.store import Installed, ModelStore
 
 _WINDOW: Final = 5.0
 """Seconds over which the speed is averaged."""

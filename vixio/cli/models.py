@@ -17,9 +17,9 @@ from vixio.cli.config import choose_config, config_option
 from vixio.cli.status import StatusLine
 
 if TYPE_CHECKING:
-    from vixio.models.catalogue import Model
-    from vixio.models.hubs import Hubs
-    from vixio.models.store import Installed, ModelStore
+    from vixio.providers.downloads.catalogue import Model
+    from vixio.providers.downloads.hubs import Hubs
+    from vixio.providers.downloads.store import Installed, ModelStore
 
 T = TypeVar("T")
 
@@ -35,13 +35,13 @@ class _Place:
     catalogue: tuple[Path, ...] = ()
 
     def store(self) -> ModelStore:
-        from vixio.models.store import ModelStore
+        from vixio.providers.downloads.store import ModelStore
         from vixio.providers.model_path import models_folder
 
         return ModelStore(self.folder or models_folder())
 
     def models(self) -> dict[str, Model]:
-        from vixio.models.catalogue import load_catalogue
+        from vixio.providers.downloads.catalogue import load_catalogue
 
         return load_catalogue(*self.catalogue)
 
@@ -66,7 +66,7 @@ def _place_options(command: Callable[..., None]) -> Callable[..., None]:
         multiple=True,
         callback=_keep,
         expose_value=False,
-        help="A file with further entries, as vixio/models/catalogue.yaml.",
+        help="A file with further entries, as vixio/providers/downloads/catalogue.yaml.",
     )
     where = click.option(
         "--folder",
@@ -139,8 +139,8 @@ def get(
     HF_TOKEN is sent to Hugging Face alone.
     """
     from vixio.cli import model_lines
-    from vixio.models.catalogue import find
-    from vixio.models.hubs import Hubs
+    from vixio.providers.downloads.catalogue import find
+    from vixio.providers.downloads.hubs import Hubs
 
     known = _place().models()
     chosen = [find(known, name) for name in dict.fromkeys(names)]
@@ -188,7 +188,7 @@ def verify(names: tuple[str, ...], as_json: bool) -> None:
 def remove(names: tuple[str, ...], yes: bool, config: Path | None) -> None:
     """Remove installed models, and what has arrived of unfinished ones."""
     from vixio.cli.model_lines import size_of
-    from vixio.models.errors import ModelError
+    from vixio.providers.downloads.errors import ModelError
 
     store = _place().store()
     for name in dict.fromkeys(names):
@@ -219,8 +219,8 @@ def _show_list(*, as_json: bool) -> None:
 async def _plans(models: list[Model], store: ModelStore, hubs: Hubs, offline: Path | None) -> int:
     """Show what getting ``models`` takes, and return the bytes."""
     from vixio.cli import model_lines
-    from vixio.models.get import plan
-    from vixio.models.web import Web
+    from vixio.providers.downloads.get import plan
+    from vixio.providers.downloads.web import Web
 
     size = 0
     with StatusLine() as status:
@@ -242,8 +242,8 @@ async def _get(
 ) -> list[Installed]:
     """Get the models, and return them. ``tell``: called with each when it is there."""
     from vixio.cli import model_lines
-    from vixio.models.get import get as fetch
-    from vixio.models.web import Web
+    from vixio.providers.downloads.get import get as fetch
+    from vixio.providers.downloads.web import Web
 
     results = []
     with StatusLine() as status:
@@ -270,7 +270,7 @@ def _tell(model: Model, done: Installed, store: ModelStore, *, fresh: bool) -> N
 async def _verify(chosen: list[Installed], store: ModelStore, *, as_json: bool) -> bool:
     """Verify, tell, and return whether all are whole."""
     from vixio.cli import model_lines
-    from vixio.models.progress import Progress
+    from vixio.providers.downloads.progress import Progress
 
     found: dict[str, dict[str, str]] = {}
     loop = asyncio.get_running_loop()
@@ -302,7 +302,7 @@ async def _verify(chosen: list[Installed], store: ModelStore, *, as_json: bool) 
 
 
 def _installed(store: ModelStore, names: tuple[str, ...]) -> list[Installed]:
-    from vixio.models.errors import ModelError
+    from vixio.providers.downloads.errors import ModelError
 
     found = []
     for name in dict.fromkeys(names):
@@ -347,7 +347,7 @@ def _leaves(value: object) -> Iterator[object]:
 
 def _confirm(question: str, what: str, *, yes: bool) -> None:
     """Ask unless ``yes``. Raises Exit with status 1 if the answer is no."""
-    from vixio.models.errors import ModelError
+    from vixio.providers.downloads.errors import ModelError
 
     if yes:
         return

@@ -17,9 +17,9 @@ from vixio.cli.registry import actor, ago, table, utc, with_repository
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from vixio.devices.records import DeviceRecord, PersonRecord
-    from vixio.devices.repository import DeviceRepository
-    from vixio.memory.store import MemoryStore
+    from vixio.data.devices.records import DeviceRecord, PersonRecord
+    from vixio.data.devices.repository import DeviceRepository
+    from vixio.data.memory.store import MemoryStore
 
 T = TypeVar("T")
 
@@ -149,8 +149,8 @@ def _in_memory(
     """
     from vixio.cli.speech import quiet_settings
     from vixio.core.facts import person_owner
-    from vixio.memory.records import device_key
-    from vixio.memory.show import opened_store
+    from vixio.data.memory.records import device_key
+    from vixio.data.memory.show import opened_store
 
     section = quiet_settings(config).memory
     if section.store == "none":

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from vixio.core.wall_clock import now_s
 
 if TYPE_CHECKING:
-    from vixio.devices.repository import DeviceRepository
+    from vixio.data.devices.repository import DeviceRepository
 
 T = TypeVar("T")
 

@@ -18,8 +18,8 @@ from vixio.core.errors import ConfigError, ToolError
 from vixio.core.wall_clock import now_ms
 
 if TYPE_CHECKING:
-    from vixio.reminders.records import Delivery
-    from vixio.reminders.repository import ReminderRepository
+    from vixio.data.reminders.records import Delivery
+    from vixio.data.reminders.repository import ReminderRepository
 
 T = TypeVar("T")
 
@@ -64,8 +64,8 @@ def add(
 ) -> None:
     """Have TEXT said to DEVICE, an id or a name; at once, if no time is given."""
     from vixio.cli.speech import quiet_settings
-    from vixio.reminders.asked import at_time
-    from vixio.reminders.records import Kind, Order
+    from vixio.data.reminders.asked import at_time
+    from vixio.data.reminders.records import Kind, Order
 
     if wait and at:
         raise click.UsageError("give --in or --at, not both")

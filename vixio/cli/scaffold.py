@@ -13,7 +13,9 @@ _TEMPLATES = {"vixio.yaml": "vixio.yaml", ".env.example": "env.example"}
 
 def template(name: str) -> str:
     """Return the text of ``vixio.yaml`` or ``.env.example``."""
-    return (files("vixio") / "templates" / _TEMPLATES[name]).read_text(encoding="utf-8")
+    return (files("vixio") / "settings" / "templates" / _TEMPLATES[name]).read_text(
+        encoding="utf-8"
+    )
 
 
 def write_scaffold(directory: Path, *, force: bool = False) -> list[Path]:

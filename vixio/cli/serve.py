@@ -49,8 +49,8 @@ def serve(
     collect_rarely()  # nearly all that is imported and made from here on stays
     click.get_current_context().call_on_close(collect_as_usual)
     from vixio.composition.languages import log_gaps
-    from vixio.logging.setup import configure_logging, flush_logs
     from vixio.settings import load_settings, override
+    from vixio.telemetry.logging.setup import configure_logging, flush_logs
 
     path, source = choose_config(config)
 

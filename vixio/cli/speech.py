@@ -15,7 +15,7 @@ from vixio.cli.config import choose_config, config_option
 from vixio.cli.status import StatusLine
 
 if TYPE_CHECKING:
-    from vixio.diagnostics.utterances import Utterance
+    from vixio.cli.diagnostics.utterances import Utterance
     from vixio.providers.asr import Recognition
     from vixio.settings import Settings
 
@@ -52,7 +52,7 @@ def say(text: str, out: Path, language: str | None, config: Path | None) -> None
 
     TEXT - is read from standard input.
     """
-    from vixio.diagnostics.say import say as speak
+    from vixio.cli.diagnostics.say import say as speak
 
     words = sys.stdin.read() if text == "-" else text
     settings = quiet_settings(config)
@@ -71,8 +71,8 @@ def transcribe(file: Path, language: str | None, config: Path | None) -> None:
 
     All else goes to standard error: partial results as they come, and what it took.
     """
-    from vixio.diagnostics.transcribe import Listener
-    from vixio.diagnostics.transcribe import transcribe as hear
+    from vixio.cli.diagnostics.transcribe import Listener
+    from vixio.cli.diagnostics.transcribe import transcribe as hear
 
     settings = quiet_settings(config)
     status = StatusLine()
@@ -100,8 +100,8 @@ def transcribe(file: Path, language: str | None, config: Path | None) -> None:
 
 def quiet_settings(config: Path | None) -> Settings:
     """Return the settings, with no log but errors. Raises ConfigError."""
-    from vixio.logging.setup import configure_logging
     from vixio.settings import load_settings
+    from vixio.telemetry.logging.setup import configure_logging
 
     configure_logging("ERROR")  # what fails stands in the one line of its error
     return load_settings(choose_config(config)[0])

@@ -65,7 +65,7 @@ def tool_service(
     from vixio.bus.connect import connect
     from vixio.bus.runner import load_service, run_service
     from vixio.bus.serving import ServingLimits
-    from vixio.logging.setup import configure_logging, flush_logs
+    from vixio.telemetry.logging.setup import configure_logging, flush_logs
 
     configure_logging(log_level)
     files = TlsFiles(*(login.pop(name) for name in ("ca", "cert", "key")))

@@ -16,7 +16,7 @@ from vixio.cli.status import StatusLine
 from vixio.core.errors import VixioError
 
 if TYPE_CHECKING:
-    from vixio.diagnostics.voices import OfferedVoice
+    from vixio.cli.diagnostics.voices import OfferedVoice
     from vixio.settings import Settings
     from vixio.settings.provider import TTSSection
 
@@ -45,7 +45,7 @@ def voices(
 
     A line is a voice: its name, its language, and what else is known.
     """
-    from vixio.diagnostics.voices import chosen, sections
+    from vixio.cli.diagnostics.voices import chosen, sections
 
     if hear is None and (text is not None or out is not None):
         raise click.UsageError("--text and --out go with --hear VOICE")
@@ -57,7 +57,7 @@ def voices(
 
 async def _found(sections: list[TTSSection], language: str, *, listed: bool) -> list[OfferedVoice]:
     """Return the voices of all ``sections``; ``listed``: write them, each list when it is there."""
-    from vixio.diagnostics.voices import offered, table
+    from vixio.cli.diagnostics.voices import offered, table
 
     found: list[OfferedVoice] = []
     failures: list[VixioError] = []
@@ -82,8 +82,8 @@ async def _found(sections: list[TTSSection], language: str, *, listed: bool) -> 
 
 
 def _hear(settings: Settings, voice: OfferedVoice, text: str | None, out: Path | None) -> None:
-    from vixio.diagnostics.say import say
-    from vixio.diagnostics.voices import greeting, player
+    from vixio.cli.diagnostics.say import say
+    from vixio.cli.diagnostics.voices import greeting, player
 
     language = voice.choice.language or settings.assistant.language
     words = text or greeting(language)

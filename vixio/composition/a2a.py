@@ -18,7 +18,7 @@ from vixio.settings import Settings
 from vixio.transports.admission.admission import Admission
 
 if TYPE_CHECKING:
-    from vixio.a2a.mount import A2AMount
+    from vixio.web.a2a.mount import A2AMount
 
 ROUNDS = 8
 """Waits for a caller's tools in one turn, which its time limit has room for."""
@@ -40,8 +40,8 @@ def make_a2a(
     section = settings.a2a
     if section is None:
         return None
-    from vixio.a2a.device_commands import serve_device_commands
-    from vixio.a2a.mount import A2AMount, Ports
+    from vixio.web.a2a.device_commands import serve_device_commands
+    from vixio.web.a2a.mount import A2AMount, Ports
 
     timeouts = patient(settings.time_limits(), section.result_timeout)
 

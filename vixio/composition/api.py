@@ -17,9 +17,9 @@ from vixio.core.device import TRIAL_PREFIX
 from vixio.transports.admission.hosts import HostPolicy
 
 if TYPE_CHECKING:
-    from vixio.api.mount import ApiMount
-    from vixio.console.site import ConsoleSite
     from vixio.server import Server
+    from vixio.web.api.mount import ApiMount
+    from vixio.web.console.site import ConsoleSite
 
 
 def make_api(
@@ -38,13 +38,13 @@ def make_api(
     section = settings.api
     if not section.enabled:
         return ()
-    from vixio.api.drafts import DEVICE_TRIAL
-    from vixio.api.mount import ApiMount
-    from vixio.api.ports import Ports
-    from vixio.api.screens import Screens
     from vixio.composition.profile_drafts import Drafts
     from vixio.composition.view import OperatorView
-    from vixio.console.site import ConsoleSite
+    from vixio.web.api.drafts import DEVICE_TRIAL
+    from vixio.web.api.mount import ApiMount
+    from vixio.web.api.ports import Ports
+    from vixio.web.api.screens import Screens
+    from vixio.web.console.site import ConsoleSite
 
     hosts = HostPolicy(own_names(settings))
     drafts = Drafts(device_services, conversations, admission.cluster)

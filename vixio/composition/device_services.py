@@ -9,16 +9,16 @@ from vixio.composition.firmware import make_firmware
 from vixio.composition.profiles import LiveProfiles, ProfileUpdates
 from vixio.composition.registry import Farewells, make_registry
 from vixio.composition.reminders import Reminders
-from vixio.conversations.recorder import TurnRecorder
 from vixio.core.cluster import Cluster
 from vixio.core.device import DeviceProfile
 from vixio.core.host import SessionHost
 from vixio.core.metrics import Counters
-from vixio.feed.changes import Past, read_past
-from vixio.feed.feed import EventFeed
-from vixio.feed.happenings import waiting
-from vixio.feed.live import COMMAND, LiveBoard, LiveDevices
+from vixio.data.conversations.recorder import TurnRecorder
 from vixio.settings import Settings
+from vixio.web.feed.changes import Past, read_past
+from vixio.web.feed.feed import EventFeed
+from vixio.web.feed.happenings import waiting
+from vixio.web.feed.live import COMMAND, LiveBoard, LiveDevices
 
 
 class DeviceServices:

@@ -11,24 +11,24 @@ from typing import TYPE_CHECKING, Final
 from vixio.composition.registry import data_folder, signing_secret
 from vixio.core.errors import ConfigError
 from vixio.core.metrics import Counters
-from vixio.database.database import Database
-from vixio.database.link import Link
-from vixio.devices.firmware.attempts import AttemptState
-from vixio.devices.firmware.folder import FirmwareFolder
-from vixio.devices.firmware.offer import Stated
-from vixio.devices.firmware.service import FirmwareService
-from vixio.feed.content import Content
-from vixio.feed.happenings import attempt, download
-from vixio.http.firmware_link import FirmwareLinks, FirmwareTicket
-from vixio.http.firmware_offer import FirmwareOffers, OfferedFirmware, RunningFirmware
-from vixio.http.public_url import HttpAddress
-from vixio.http.routes.firmware import (
+from vixio.data.database.database import Database
+from vixio.data.database.link import Link
+from vixio.data.devices.firmware.attempts import AttemptState
+from vixio.data.devices.firmware.folder import FirmwareFolder
+from vixio.data.devices.firmware.offer import Stated
+from vixio.data.devices.firmware.service import FirmwareService
+from vixio.settings import Settings
+from vixio.web.feed.content import Content
+from vixio.web.feed.happenings import attempt, download
+from vixio.web.http.firmware_link import FirmwareLinks, FirmwareTicket
+from vixio.web.http.firmware_offer import FirmwareOffers, OfferedFirmware, RunningFirmware
+from vixio.web.http.public_url import HttpAddress
+from vixio.web.http.routes.firmware import (
     BUSY,
     DownloadStep,
     FirmwareDownloads,
     FirmwareSettings,
 )
-from vixio.settings import Settings
 
 if TYPE_CHECKING:
     from starlette.routing import Route

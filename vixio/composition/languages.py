@@ -179,7 +179,7 @@ def _providers(kind: Speech, language: str) -> Iterator[str]:
 
 def _models(kind: Speech, language: str) -> Iterator[str]:
     """Yield the first model that can be downloaded, rather one that is made for the language."""
-    from vixio.models.catalogue import load_catalogue
+    from vixio.providers.downloads.catalogue import load_catalogue
 
     models = [
         (not covers(model.languages[:1], language), number, name)

@@ -15,14 +15,14 @@ from vixio.core.extras import how_to_repair
 from vixio.core.host import SessionHost
 from vixio.core.readiness import Readiness
 from vixio.core.session.events import Event, TurnEnded
-from vixio.http.routes.metrics import metrics_routes
 from vixio.settings.metrics import MetricsSection
 from vixio.transports.admission.addresses import Networks, Proxies
+from vixio.web.http.routes.metrics import metrics_routes
 
 if TYPE_CHECKING:
     from starlette.routing import Route
 
-    from vixio.metrics.exposition import ServerMetrics
+    from vixio.telemetry.metrics.exposition import ServerMetrics
 
 _log = logging.getLogger(__name__)
 
@@ -76,8 +76,8 @@ class MetricsService:
             self._metrics(self._waiting.popleft())
 
     def _make(self) -> ServerMetrics:
-        from vixio.metrics.counts import Sources
-        from vixio.metrics.exposition import ServerMetrics
+        from vixio.telemetry.metrics.counts import Sources
+        from vixio.telemetry.metrics.exposition import ServerMetrics
 
         return ServerMetrics(
             Sources(
@@ -104,7 +104,7 @@ class MetricsService:
     async def _scrape(self, accept: str) -> tuple[bytes, str]:
         if self._metrics is None:
             raise VixioError(self._missing or "the metrics are still loading")
-        from vixio.metrics.exposition import render
+        from vixio.telemetry.metrics.exposition import render
 
         members = await self._cluster.presence.members(TOPIC)
         # Some thousand lines with many processes, too many to be written between two frames.

@@ -14,9 +14,9 @@ from vixio.composition.traces import TraceService
 from vixio.core.host import SessionHost
 from vixio.core.readiness import Readiness
 from vixio.core.tasks import cancel_and_wait
-from vixio.http.routes.ready import ready_routes
 from vixio.settings import Settings
 from vixio.transports.admission.admission import Admission
+from vixio.web.http.routes.ready import ready_routes
 
 if TYPE_CHECKING:
     from starlette.routing import Route

@@ -12,18 +12,18 @@ from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
-from vixio.api.server_view import CheckBusy, CheckEnded, PartName, TriedPart
 from vixio.core.errors import ProviderError, VixioError, describe
 from vixio.core.messages import LOADING
 from vixio.core.streams import closing
 from vixio.core.tasks import cancel_and_wait
 from vixio.providers.fallback.candidates import Candidate, FallbackProvider
 from vixio.transports.admission.access import RegistryUnavailable
+from vixio.web.api.server_view import CheckBusy, CheckEnded, PartName, TriedPart
 
 if TYPE_CHECKING:
-    from vixio.database.database import Database
-    from vixio.diagnostics.row import Row
-    from vixio.diagnostics.trials import Trial, Trials
+    from vixio.cli.diagnostics.row import Row
+    from vixio.cli.diagnostics.trials import Trial, Trials
+    from vixio.data.database.database import Database
     from vixio.providers.pool.loader import ProviderLoader
     from vixio.server import Server
     from vixio.tools.source import ToolSource
@@ -99,7 +99,7 @@ class PartTrials:
 
     def _in_use(self) -> Iterator[tuple[str, Trial[Any]]]:
         """Yield the providers of the default profile, by kind; those of a list one by one."""
-        from vixio.diagnostics.trials import Trial
+        from vixio.cli.diagnostics.trials import Trial
 
         for loader in self._app.providers.default_loaders():
             kind = str(loader.choice.kind)
@@ -153,7 +153,7 @@ class PartTrials:
 
 def _load() -> tuple[Any, Any]:
     """Import what tries parts; takes a few tenths of a second."""
-    from vixio.diagnostics import live, trials
+    from vixio.cli.diagnostics import live, trials
 
     return live, trials
 

@@ -6,7 +6,12 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from vixio.api.server_view import (
+from vixio.core.messages import reason
+from vixio.core.wall_clock import now_ms
+from vixio.providers.agent import AgentBackend
+from vixio.providers.fallback.candidates import FallbackProvider
+from vixio.tools.from_settings import specs_of
+from vixio.web.api.server_view import (
     Candidate,
     FaultPart,
     PartList,
@@ -14,11 +19,6 @@ from vixio.api.server_view import (
     SourcePart,
     ToolPart,
 )
-from vixio.core.messages import reason
-from vixio.core.wall_clock import now_ms
-from vixio.providers.agent import AgentBackend
-from vixio.providers.fallback.candidates import FallbackProvider
-from vixio.tools.from_settings import specs_of
 
 if TYPE_CHECKING:
     from vixio.providers.pool.loader import ProviderLoader

@@ -7,9 +7,6 @@ from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 from vixio.core.greetings import WakeGreetings
-from vixio.http.ota import OtaSettings
-from vixio.http.public_url import HttpAddress
-from vixio.http.vision_service import VisionService
 from vixio.settings import Settings
 from vixio.settings.sections import ServerSettings, fill
 from vixio.transports.admission.access import Access
@@ -17,6 +14,9 @@ from vixio.transports.admission.admission import AdmissionSettings
 from vixio.transports.admission.limits import Limits
 from vixio.transports.xiaozhi.settings import XiaozhiSettings
 from vixio.transports.xiaozhi.wake_words import DEFAULT_WAKE_WORDS
+from vixio.web.http.ota import OtaSettings
+from vixio.web.http.public_url import HttpAddress
+from vixio.web.http.vision_service import VisionService
 
 
 def admission_settings(settings: Settings, access: Access) -> AdmissionSettings:

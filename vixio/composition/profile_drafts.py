@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from vixio.api.drafts import END, START
 from vixio.composition.conversations import Conversations
 from vixio.composition.device_services import DeviceServices
 from vixio.composition.profile_form import profile_form
@@ -18,10 +17,11 @@ from vixio.core.session.session import Session
 from vixio.core.tools.types import JsonObject
 from vixio.settings import Settings
 from vixio.settings.profile import profile_mistakes, stored_section
+from vixio.web.api.drafts import END, START
 
 
 class Drafts:
-    """Implements :class:`~vixio.api.drafts.ProfileDrafts`."""
+    """Implements :class:`~vixio.web.api.drafts.ProfileDrafts`."""
 
     def __init__(
         self, device_services: DeviceServices, conversations: Conversations, cluster: Cluster
@@ -46,7 +46,7 @@ class Drafts:
         return profile_form(self._settings())
 
     async def on_device(self, session: Session, arguments: JsonObject) -> Any:  # noqa: ANN401 - JSON
-        """Carry out the command :data:`~vixio.api.drafts.DEVICE_TRIAL`.
+        """Carry out the command :data:`~vixio.web.api.drafts.DEVICE_TRIAL`.
 
         Returns the content that the session tries out; null: none.
         """

@@ -18,8 +18,8 @@ from vixio.core.session.directory import SessionDirectory
 from vixio.core.session.events import Event, SessionOpened
 from vixio.core.session.session import Session
 from vixio.core.tasks import cancel_and_wait
-from vixio.devices.profiles import SettingsProfiles
-from vixio.devices.registry_cache import RegistrySnapshot
+from vixio.data.devices.profiles import SettingsProfiles
+from vixio.data.devices.registry_cache import RegistrySnapshot
 from vixio.settings import Settings
 
 _log = logging.getLogger(__name__)

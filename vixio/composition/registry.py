@@ -10,15 +10,15 @@ from vixio.core.errors import ConfigError
 from vixio.core.messages import message
 from vixio.core.metrics import Counters
 from vixio.core.session.directory import SessionDirectory
-from vixio.database.create import check_database, make_database
-from vixio.database.database import Database
-from vixio.database.link import Link, Reports
-from vixio.database.paths import state_folder
-from vixio.devices.records import AccessMode
-from vixio.devices.registry import DeviceRegistry, Rejection
-from vixio.devices.repository import DeviceRepository
-from vixio.devices.secret import load_secret
-from vixio.devices.tokens import DeviceTokens
+from vixio.data.database.create import check_database, make_database
+from vixio.data.database.database import Database
+from vixio.data.database.link import Link, Reports
+from vixio.data.database.paths import state_folder
+from vixio.data.devices.records import AccessMode
+from vixio.data.devices.registry import DeviceRegistry, Rejection
+from vixio.data.devices.repository import DeviceRepository
+from vixio.data.devices.secret import load_secret
+from vixio.data.devices.tokens import DeviceTokens
 from vixio.settings import Settings
 
 DAY_S = 86_400.0

@@ -12,19 +12,19 @@ from vixio.core.device import Device
 from vixio.core.host import SessionHost
 from vixio.core.metrics import Counters
 from vixio.core.session.directory import SessionDirectory
-from vixio.devices.profiles import is_pattern
-from vixio.devices.records import UNKNOWN
-from vixio.devices.registry import DeviceRegistry
-from vixio.feed.content import Content
-from vixio.feed.happenings import ended, reminder_changed
-from vixio.reminders.deliverer import Deliverer
-from vixio.reminders.names import Listener, Listeners
-from vixio.reminders.repository import HOUR_MS, Limits, ReminderRepository
-from vixio.reminders.service import ReminderService
-from vixio.reminders.tools import reminder_source
+from vixio.data.devices.profiles import is_pattern
+from vixio.data.devices.records import UNKNOWN
+from vixio.data.devices.registry import DeviceRegistry
+from vixio.data.reminders.deliverer import Deliverer
+from vixio.data.reminders.names import Listener, Listeners
+from vixio.data.reminders.repository import HOUR_MS, Limits, ReminderRepository
+from vixio.data.reminders.service import ReminderService
+from vixio.data.reminders.tools import reminder_source
 from vixio.settings import Settings
 from vixio.settings.reminders import RemindersSection
 from vixio.tools.source import ToolSource
+from vixio.web.feed.content import Content
+from vixio.web.feed.happenings import ended, reminder_changed
 
 
 def limits_of(section: RemindersSection) -> Limits:

@@ -11,19 +11,19 @@ from vixio.core.cluster import Cluster
 from vixio.core.daily_turns import DailyTurns
 from vixio.core.metrics import Counters
 from vixio.core.tasks import cancel_and_wait
-from vixio.database.database import Database
-from vixio.database.link import Link
-from vixio.devices.turn_counts import StoredTurns
-from vixio.http.vision_service import VisionService
-from vixio.memory.create import check_installed, make_store, store_link
-from vixio.memory.memory import Memory, MemorySettings
-from vixio.memory.summary import model_summary
+from vixio.data.database.database import Database
+from vixio.data.database.link import Link
+from vixio.data.devices.turn_counts import StoredTurns
+from vixio.data.memory.create import check_installed, make_store, store_link
+from vixio.data.memory.memory import Memory, MemorySettings
+from vixio.data.memory.summary import model_summary
 from vixio.providers.agent import AgentBackend
 from vixio.providers.pool.loader import ProviderLoader
 from vixio.providers.pool.warming import WarmingVision
 from vixio.providers.vision import VisionProvider
 from vixio.settings import Settings
 from vixio.tools.runtime import ToolRuntime
+from vixio.web.http.vision_service import VisionService
 
 
 class SharedServices:

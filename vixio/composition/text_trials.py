@@ -12,7 +12,6 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 from uuid import uuid4
 
-from vixio.api.drafts import ASK, CLOSE, TooManyTrials, trial_key
 from vixio.composition.conversations import Conversations
 from vixio.core.cluster import NOT_CONNECTED, Cluster, ClusterUnavailable, Lease, LossReason
 from vixio.core.commands import Command, CommandResult, CommandStatus, Custom
@@ -22,6 +21,7 @@ from vixio.core.session.events import Event, EventBus, TurnEnded
 from vixio.core.session.written_reply import WrittenReply
 from vixio.core.tasks import cancel_and_wait
 from vixio.core.wall_clock import now_ms
+from vixio.web.api.drafts import ASK, CLOSE, TooManyTrials, trial_key
 
 MAX_TRIALS: Final = 8
 """At the same time in a process."""

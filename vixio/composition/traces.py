@@ -11,8 +11,8 @@ from typing import Final
 from vixio.core.extras import how_to_install
 from vixio.core.metrics import Counters
 from vixio.core.session.events import Event, EventBus, TurnEnded
-from vixio.traces.environment import mistake, wanted
-from vixio.traces.exporter import TraceExporter
+from vixio.telemetry.traces.environment import mistake, wanted
+from vixio.telemetry.traces.exporter import TraceExporter
 
 _log = logging.getLogger(__name__)
 

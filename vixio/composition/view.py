@@ -9,7 +9,15 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from vixio.api.server_view import (
+from vixio.cli.banner import urls
+from vixio.composition.info import about
+from vixio.composition.load_series import INTERVAL_S, LoadSeries, added_up
+from vixio.composition.part_trials import PartTrials
+from vixio.composition.parts import parts_of
+from vixio.core.tasks import cancel_and_wait
+from vixio.settings.shown import shown
+from vixio.telemetry.logging.recent import RECENT
+from vixio.web.api.server_view import (
     LevelName,
     Load,
     LogLine,
@@ -20,14 +28,6 @@ from vixio.api.server_view import (
     SettingsInForce,
     TriedPart,
 )
-from vixio.cli.banner import urls
-from vixio.composition.info import about
-from vixio.composition.load_series import INTERVAL_S, LoadSeries, added_up
-from vixio.composition.part_trials import PartTrials
-from vixio.composition.parts import parts_of
-from vixio.core.tasks import cancel_and_wait
-from vixio.logging.recent import RECENT
-from vixio.settings.shown import shown
 
 if TYPE_CHECKING:
     from vixio.server import Server

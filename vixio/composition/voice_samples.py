@@ -104,8 +104,8 @@ def _read(
     text: str,
 ) -> tuple[TTSSection, Sequence[str]]:
     """Return the voice, and what it is to speak, a sentence at a time. Raises ConfigError."""
-    from vixio.diagnostics.say import sentences
-    from vixio.diagnostics.voices import greeting
+    from vixio.cli.diagnostics.say import sentences
+    from vixio.cli.diagnostics.voices import greeting
 
     content = {"tts": tts, "language": language}
     section = stored_section(settings, content, os.environ).tts
@@ -114,7 +114,7 @@ def _read(
 
 def _sections(settings: Settings, provider: str) -> Sequence[TTSSection]:
     """Return the sections whose voices are asked for. Raises ConfigError, ProviderUnavailable."""
-    from vixio.diagnostics.voices import sections
+    from vixio.cli.diagnostics.voices import sections
 
     if not provider:
         return sections(settings)
@@ -124,7 +124,7 @@ def _sections(settings: Settings, provider: str) -> Sequence[TTSSection]:
 
 
 async def _voices_of(section: TTSSection, language: str) -> Sequence[Mapping[str, Any]]:
-    from vixio.diagnostics.voices import offered
+    from vixio.cli.diagnostics.voices import offered
 
     if registry.resolve(ProviderKind.TTS, section.name).voices is None:
         return ()

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from vixio.cluster.context import ClusterContext
 from vixio.composition.ports import ota_settings, own_names
-from vixio.http.app import create_http_app
-from vixio.http.firmware_offer import FirmwareOffers
-from vixio.http.routes.health import Status
-from vixio.http.server import HttpServer
-from vixio.http.upgrade import Upgrades
 from vixio.settings import Settings
 from vixio.transports.admission.admission import Admission
 from vixio.transports.admission.hosts import HostPolicy
 from vixio.transports.admission.origin import OriginPolicy
+from vixio.web.http.app import create_http_app
+from vixio.web.http.firmware_offer import FirmwareOffers
+from vixio.web.http.routes.health import Status
+from vixio.web.http.server import HttpServer
+from vixio.web.http.upgrade import Upgrades
 
 if TYPE_CHECKING:
     from starlette.routing import Route

@@ -2,7 +2,8 @@
 
 They are a context variable: set in a task, they hold in the tasks and threads
 (``asyncio.to_thread``) that are started from it, so code far from a session need not be given ids
-to log them. ``vixio.logging`` adds them to each record; a field of the same name in ``extra`` wins.
+to log them. ``vixio.telemetry.logging`` adds them to each record; a field of the same name in
+``extra`` wins.
 """
 
 from __future__ import annotations

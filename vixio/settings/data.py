@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import Field, SecretStr, field_validator
 
-from vixio.database.database import IN_PROCESS
+from vixio.data.database.database import IN_PROCESS
 from vixio.settings.sections import Section
 
 _POSTGRESQL = re.compile(r"postgres(ql)?(\+\w+)?://[^\s]+")

@@ -16,8 +16,8 @@ from vixio.core.chunk import (
 from vixio.core.emotions import EMOTIONS, emotion_of
 from vixio.core.station import Emit, ReplyStation, StationContext
 from vixio.core.streams import closing
+from vixio.language.text.splitter import Face, Limits, Words
 from vixio.stations.speech_text import SpeechText
-from vixio.text.splitter import Face, Limits, Words
 
 
 class SentenceAggregatorStation(ReplyStation):

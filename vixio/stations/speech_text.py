@@ -13,9 +13,9 @@ from collections.abc import Generator, Iterator
 from typing import Final
 
 from vixio.core.emotions import EMOTIONS
-from vixio.text.atoms import Atoms
-from vixio.text.markdown import MarkdownStripper
-from vixio.text.splitter import Face, Limits, SentenceSplitter, Words
+from vixio.language.text.atoms import Atoms
+from vixio.language.text.markdown import MarkdownStripper
+from vixio.language.text.splitter import Face, Limits, SentenceSplitter, Words
 
 _TAG: Final = re.compile(r"\s*\[([A-Za-z]{2,12})\]")
 _TAG_BEGUN: Final = re.compile(r"\s*(?:\[(?:[A-Za-z]{1,12}\]?)?)?")

@@ -15,10 +15,10 @@ from vixio.core.station import ReplyStation
 from vixio.core.streams import bounded, closing
 from vixio.core.tasks import cancel_and_wait
 from vixio.core.timeouts import Timeouts
+from vixio.language.text.characters import CLAUSES, CLOSERS
 from vixio.providers.health import Watch
 from vixio.providers.tts import TTSProvider
 from vixio.stations.phrase_audio import PhraseAudio, Spoken
-from vixio.text.characters import CLAUSES, CLOSERS
 
 SENTENCES_AHEAD = 2
 """Sentences that may wait for the voice; beyond it the model waits."""

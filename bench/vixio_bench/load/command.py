@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from vixio.cluster.workers.choice import SERVER_MB, Machine, choose
-from vixio.feed.feed import MAX_WATCHES
+from vixio.web.feed.feed import MAX_WATCHES
 from vixio_bench.load import nodes, report
 from vixio_bench.load.calibration import calibrate
 from vixio_bench.load.conclusion import conclusion

@@ -10,9 +10,9 @@ from statistics import median
 from typing import Any, Self
 
 from vixio.core.wall_clock import now_ms
-from vixio.database.create import make_database
-from vixio.database.database import Database
-from vixio.devices.tables import DeviceTable
+from vixio.data.database.create import make_database
+from vixio.data.database.database import Database
+from vixio.data.devices.tables import DeviceTable
 from vixio_bench.load.figures import Result
 
 

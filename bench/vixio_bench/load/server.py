@@ -187,7 +187,7 @@ def main(argv: list[str]) -> None:
     plan = ServerPlan.from_json(argv[0])
     pin(plan.cores)  # before any thread is started
     collect_rarely()
-    from vixio.logging.setup import configure_logging
+    from vixio.telemetry.logging.setup import configure_logging
 
     configure_logging("WARNING")
     factory = None

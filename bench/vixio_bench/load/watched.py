@@ -12,10 +12,10 @@ from pathlib import Path
 from time import perf_counter
 from typing import Final
 
-from vixio.api.keys import Keys
-from vixio.api.scopes import Scope
 from vixio.core.tasks import cancel_and_wait
-from vixio.database.create import make_database
+from vixio.data.database.create import make_database
+from vixio.web.api.keys import Keys
+from vixio.web.api.scopes import Scope
 from vixio_bench.load.usage import percentile
 
 PATHS: Final = ("/devices?limit=100", "/conversations?limit=50", "/reminders")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from vixio.cli.diagnostics.providers import COMMON_TOOLS
 from vixio.core.tools.types import ToolDefinition
-from vixio.diagnostics.providers import COMMON_TOOLS
 
 Expected = tuple[str, str | None, dict[str, Any]]
 """Intent (the part before the colon of an automatic one), end of the tool's alias, arguments."""

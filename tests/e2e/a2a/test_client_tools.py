@@ -308,7 +308,7 @@ async def test_an_offer_alone_leaves_a_question_open() -> None:
 
 
 async def test_a_yes_after_the_library_has_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vixio.a2a.gateway.RELEASE_MARGIN_S", 0.05)
+    monkeypatch.setattr("vixio.web.a2a.gateway.RELEASE_MARGIN_S", 0.05)
     limits = {"result_timeout": 0.2}
     async with (
         LLMServer() as llm,

@@ -114,8 +114,8 @@ def starting_workers_from(spares: list[Spare], start: Callable[..., Any]) -> Cal
 
 def main() -> None:
     """Run the command ``vixio``."""
-    from vixio.api import passwords
     from vixio.cli.commands import main as vixio
+    from vixio.web.api import passwords
 
     passwords.N = 2  # type: ignore[misc]
     spares = [Spare() for _ in range(SPARES)]

@@ -13,7 +13,7 @@ import re
 from tests.load.tool_churn.notes import Notes, origin
 from tests.load.tool_churn.offers import Offers, ServiceTool, service_tool
 from tests.support.llm_server import Answer, Call, JsonObject, LLMServer, calls, text
-from vixio.memory.summary import HEAD
+from vixio.data.memory.summary import HEAD
 
 _DEVICE = re.compile(r"device (\d+)")
 

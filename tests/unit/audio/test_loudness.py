@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vixio.audio.loudness import CEILING, MAX_VOICES, Leveller, VoiceLevel, VoiceLevels
+from vixio.cli.diagnostics.spoken import spoken
 from vixio.core.audio import LISTEN_RATE
-from vixio.diagnostics.spoken import spoken
 
 TARGET = -20.0
 TEXT = "The volume is now at thirty percent. Please tell me what you want to do next."

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from vixio.database.create import make_database
-from vixio.devices.repository import DeviceRepository
+from vixio.data.database.create import make_database
+from vixio.data.devices.repository import DeviceRepository
 from vixio_bench.load.figures import Result
 from vixio_bench.load.registered import comparison, registry_of
 from vixio_bench.load.usage import Spread

@@ -12,13 +12,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.support.registry import using
-from vixio.api.first_login import FILE_NAME, make_first_login
-from vixio.api.keys import Keys
-from vixio.api.passwords import is_password
-from vixio.api.scopes import Scope
 from vixio.cli.commands import main
-from vixio.database.create import make_database
-from vixio.database.database import Database
+from vixio.data.database.create import make_database
+from vixio.data.database.database import Database
+from vixio.web.api.first_login import FILE_NAME, make_first_login
+from vixio.web.api.keys import Keys
+from vixio.web.api.passwords import is_password
+from vixio.web.api.scopes import Scope
 
 T = TypeVar("T")
 

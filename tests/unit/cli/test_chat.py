@@ -25,7 +25,7 @@ from vixio.tools.runtime import ToolRuntime
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("VIXIO_CONFIG", raising=False)
-    monkeypatch.setattr("vixio.logging.setup.configure_logging", lambda *_: None)
+    monkeypatch.setattr("vixio.telemetry.logging.setup.configure_logging", lambda *_: None)
 
 
 def test_a_question_is_answered() -> None:

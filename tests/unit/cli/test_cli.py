@@ -209,7 +209,8 @@ def test_init_where_nothing_can_be_written() -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "module"), [(["demo"], "vixio.demo"), (["bench", "speech"], "vixio_bench.speech")]
+    ("command", "module"),
+    [(["demo"], "vixio.cli.demo"), (["bench", "speech"], "vixio_bench.speech")],
 )
 @pytest.mark.slow
 def test_arguments_are_passed_on(command: list[str], module: str, tmp_path: Path) -> None:
@@ -231,7 +232,7 @@ def test_a_missing_simulated_device_is_told(monkeypatch: pytest.MonkeyPatch) -> 
     def needs_it(arguments: list[str]) -> int:
         raise ModuleNotFoundError("No module", name="firmware_test_client")
 
-    monkeypatch.setattr("vixio.demo.main", needs_it)
+    monkeypatch.setattr("vixio.cli.demo.main", needs_it)
     done = CliRunner().invoke(main, ["demo"])
     assert done.exit_code == 2
     assert done.stderr.endswith("pip install ./firmware-test-client\n")

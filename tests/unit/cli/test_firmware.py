@@ -12,8 +12,8 @@ from click.testing import CliRunner
 
 from tests.support import firmware_images as images
 from vixio.cli.commands import main
-from vixio.database.create import make_database
-from vixio.database.database import Database
+from vixio.data.database.create import make_database
+from vixio.data.database.database import Database
 
 BOARD = "bread-compact-wifi"
 DEVICE = "02:00:00:00:00:01"

@@ -24,7 +24,7 @@ from tests.support.hub import HubServer, another, hub_server, hugging_face, sha2
 from vixio.cli.commands import main
 from vixio.cli.model_lines import ProgressLines, size_of
 from vixio.cli.status import StatusLine
-from vixio.models.progress import Progress
+from vixio.providers.downloads.progress import Progress
 
 BIG = bytes(range(256)) * 2000
 FILES = {"model.int8.onnx": BIG, "tokens.txt": b"a 0\n"}

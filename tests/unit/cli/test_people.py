@@ -11,8 +11,8 @@ from click.testing import CliRunner
 
 from vixio.cli.commands import main
 from vixio.core.facts import person_owner
-from vixio.memory.records import device_key
-from vixio.memory.sqlite_store import SQLiteStore
+from vixio.data.memory.records import device_key
+from vixio.data.memory.sqlite_store import SQLiteStore
 
 KITCHEN = "02:00:00:00:00:01"
 

@@ -15,7 +15,7 @@ from vixio.cli.status import StatusLine
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("VIXIO_CONFIG", raising=False)
-    monkeypatch.setattr("vixio.logging.setup.configure_logging", lambda *_: None)
+    monkeypatch.setattr("vixio.telemetry.logging.setup.configure_logging", lambda *_: None)
 
 
 @pytest.mark.slow

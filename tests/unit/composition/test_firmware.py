@@ -14,19 +14,19 @@ from tests.support import firmware_images as images
 from tests.support.registry import device_tokens, memory_registry
 from vixio.composition.firmware import Firmware
 from vixio.core.metrics import Counters
-from vixio.database.database import Database
-from vixio.database.link import Link
-from vixio.database.sqlite import SQLiteDatabase
-from vixio.devices.firmware.attempts import Attempt, AttemptState
-from vixio.devices.firmware.folder import FirmwareFolder
-from vixio.devices.firmware.manager import FirmwareManager
-from vixio.devices.records import AccessMode
-from vixio.http.app import create_http_app
-from vixio.http.ota import OtaSettings
-from vixio.http.public_url import HttpAddress
-from vixio.http.server import HttpServer
+from vixio.data.database.database import Database
+from vixio.data.database.link import Link
+from vixio.data.database.sqlite import SQLiteDatabase
+from vixio.data.devices.firmware.attempts import Attempt, AttemptState
+from vixio.data.devices.firmware.folder import FirmwareFolder
+from vixio.data.devices.firmware.manager import FirmwareManager
+from vixio.data.devices.records import AccessMode
 from vixio.transports.admission.access import Access, OpenAccess
 from vixio.transports.admission.admission import Admission, AdmissionSettings
+from vixio.web.http.app import create_http_app
+from vixio.web.http.ota import OtaSettings
+from vixio.web.http.public_url import HttpAddress
+from vixio.web.http.server import HttpServer
 
 DEVICE = "02:00:00:00:00:01"
 BOARD = "bread-compact-wifi"

@@ -16,8 +16,8 @@ from tests.unit.tools.mcp.servers import source_of, stdio
 from tests.unit.tools.mcp.test_http_failures import HTTP, refusing
 from vixio.core.environment_proxy import except_loopback, is_loopback, proxy_for
 from vixio.core.errors import ConfigError, ProviderError
-from vixio.models.errors import Trouble
-from vixio.models.web import Patience, Web
+from vixio.providers.downloads.errors import Trouble
+from vixio.providers.downloads.web import Patience, Web
 from vixio.providers.edge_tts.settings import EdgeTTSSettings
 from vixio.providers.openai_client import OpenAIConnection, SharedClient
 from vixio.tools.mcp.config import Transport

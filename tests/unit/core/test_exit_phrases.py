@@ -9,9 +9,9 @@ import pytest
 from vixio.core.exit_phrases import EXIT_PHRASES, exit_phrases
 from vixio.core.messages.catalogues import PACKAGED
 from vixio.core.whole_phrases import MAX_CHARS, WholePhrases
-from vixio.phrasebook import LANGUAGES
-from vixio.phrasebook.nodes import Alt, Node, Seq, Word
-from vixio.phrasebook.stored import load_language
+from vixio.language.phrasebook import LANGUAGES
+from vixio.language.phrasebook.nodes import Alt, Node, Seq, Word
+from vixio.language.phrasebook.stored import load_language
 
 ENDING = {
     "en": (

@@ -12,8 +12,8 @@ import numpy.typing as npt
 import onnxruntime
 import pytest
 
+from vixio.cli.diagnostics.spoken import spoken
 from vixio.core.errors import ProviderUnavailable
-from vixio.diagnostics.spoken import spoken
 from vixio.providers.batched_vad.direct import MAX_WINDOWS
 from vixio.providers.silero_vad import model as module
 from vixio.providers.silero_vad.model import (

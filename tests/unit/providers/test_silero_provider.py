@@ -7,8 +7,8 @@ import asyncio
 import pytest
 from pydantic import ValidationError
 
+from vixio.cli.diagnostics.spoken import spoken
 from vixio.core.errors import ProviderError, ProviderUnavailable
-from vixio.diagnostics.spoken import spoken
 from vixio.providers import registry
 from vixio.providers.silero_vad import model as module
 from vixio.providers.silero_vad.provider import SileroSettings, SileroVADProvider

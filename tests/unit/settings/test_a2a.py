@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from vixio.a2a import mount
 from vixio.core.errors import ConfigError
 from vixio.server import Server
 from vixio.settings import Settings, load_settings
+from vixio.web.a2a import mount
 
 TOKEN = "0123456789abcdef"
 

@@ -13,9 +13,9 @@ from tests.unit.settings.test_settings import ROOT, load
 from vixio.cli.scaffold import template
 from vixio.core.device import Device
 from vixio.core.errors import ConfigError
-from vixio.devices.profiles import SettingsProfiles
-from vixio.models.catalogue import find, load_catalogue
+from vixio.data.devices.profiles import SettingsProfiles
 from vixio.providers import registry
+from vixio.providers.downloads.catalogue import find, load_catalogue
 from vixio.providers.entry import ProviderEntry
 from vixio.providers.registry import ProviderKind
 from vixio.settings import ServerSettings, Settings, load_settings

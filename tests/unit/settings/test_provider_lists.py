@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel, ConfigDict
 
+from vixio.cli.diagnostics.check import check_all
 from vixio.core.errors import ConfigError, ProviderUnavailable
-from vixio.diagnostics.check import check_all
 from vixio.providers import registry
 from vixio.providers.espeak.provider import EspeakTTSProvider
 from vixio.providers.fallback.asr import FallbackASRProvider

@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from tests.support.speech_server import SpeechServer, refusal
+from vixio.cli.diagnostics.check import Part, check_all
 from vixio.core.errors import ConfigError
-from vixio.diagnostics.check import Part, check_all
 from vixio.providers import registry
 from vixio.providers.combined.provider import CombinedASRProvider
 from vixio.providers.fallback.asr import FallbackASRProvider

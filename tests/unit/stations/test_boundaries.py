@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import pytest
 
-from vixio.text.abbreviations import stop_ends_sentence
-from vixio.text.boundaries import judge
-from vixio.text.characters import BREAK, count_wide, is_wide
+from vixio.language.text.abbreviations import stop_ends_sentence
+from vixio.language.text.boundaries import judge
+from vixio.language.text.characters import BREAK, count_wide, is_wide
 
 AN_EMOJI = "\ue001"
 

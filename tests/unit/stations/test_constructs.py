@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from vixio.text.constructs import (
+from vixio.language.text.constructs import (
     NONE,
     Reading,
     host_of,
@@ -17,7 +17,7 @@ from vixio.text.constructs import (
     read_target,
     read_url,
 )
-from vixio.text.scan import Scan
+from vixio.language.text.scan import Scan
 
 Read = Callable[[Scan], Reading | None]
 

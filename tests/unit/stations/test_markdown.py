@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import pytest
 
-from vixio.text.atoms import Atoms
-from vixio.text.characters import BREAK
-from vixio.text.markdown import MarkdownStripper
+from vixio.language.text.atoms import Atoms
+from vixio.language.text.characters import BREAK
+from vixio.language.text.markdown import MarkdownStripper
 
 
 class Reader:

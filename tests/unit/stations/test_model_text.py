@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vixio.diagnostics.say import sentences
+from vixio.cli.diagnostics.say import sentences
+from vixio.language.text.latex import render
+from vixio.language.text.splitter import Face, Words
 from vixio.stations.speech_text import SpeechText
-from vixio.text.latex import render
-from vixio.text.splitter import Face, Words
 
 
 class Row(NamedTuple):

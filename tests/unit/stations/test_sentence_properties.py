@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from vixio.language.text.splitter import Face, Words
 from vixio.stations.speech_text import SpeechText, clean
-from vixio.text.splitter import Face, Words
 
 # Text that is likely to be split at a bad place: marks, markup, parts of both, and plain words.
 WORDS = """

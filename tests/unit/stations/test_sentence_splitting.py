@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from vixio.language.text.boundaries import MARK, judge
+from vixio.language.text.splitter import Limits, Words
 from vixio.stations.speech_text import SpeechText
-from vixio.text.boundaries import MARK, judge
-from vixio.text.splitter import Limits, Words
 
 NO_FIRST_CLAUSE = Limits(first_clause=10**6)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from vixio.language.text.splitter import Face, Words
 from vixio.stations.speech_text import SpeechText, clean
-from vixio.text.splitter import Face, Words
 
 
 def read(*deltas: str) -> list[Words | Face]:

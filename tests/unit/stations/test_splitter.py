@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from vixio.text.atoms import Atom, Atoms, without_emoji
-from vixio.text.characters import BREAK
-from vixio.text.splitter import Face, Limits, SentenceSplitter, Words
+from vixio.language.text.atoms import Atom, Atoms, without_emoji
+from vixio.language.text.characters import BREAK
+from vixio.language.text.splitter import Face, Limits, SentenceSplitter, Words
 
 NEVER_EARLY = 10**6
 

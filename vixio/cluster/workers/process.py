@@ -51,8 +51,8 @@ async def _serve(plan: Plan, channel: Channel) -> None:
     from vixio.composition.cluster import make_context
     from vixio.composition.reload import Reloader, on_hangup
     from vixio.composition.run import StopRequest
-    from vixio.logging.setup import configure_logging
     from vixio.settings import Settings, load_settings, override
+    from vixio.telemetry.logging.setup import configure_logging
 
     def load() -> Settings:
         return override(
@@ -89,7 +89,7 @@ async def _serve(plan: Plan, channel: Channel) -> None:
 
 def main(argv: list[str]) -> int:
     """Run the process; return its exit status."""
-    from vixio.logging.setup import flush_logs
+    from vixio.telemetry.logging.setup import flush_logs
 
     # Of the supervisor alone, since a Ctrl-C at its terminal does not reach this session of
     # processes: end without a traceback. A worker that is starting reads the settings anyway.

@@ -1,7 +1,7 @@
 """What the assistant says and shows by itself, by language.
 
-The words are in catalogues, ``vixio/locale/<language>.po`` (docs/languages.md), and in those of a
-folder of one's own, which :func:`use_folder` adds for the whole process.
+The words are in catalogues, ``vixio/language/locale/<language>.po`` (docs/languages.md), and in
+those of a folder of one's own, which :func:`use_folder` adds for the whole process.
 """
 
 from __future__ import annotations

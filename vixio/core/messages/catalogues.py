@@ -10,7 +10,7 @@ from typing import Final
 from vixio.core.errors import ConfigError
 from vixio.core.messages.po import Catalogue, read_po
 
-PACKAGED: Final = Path(__file__).resolve().parents[2] / "locale"
+PACKAGED: Final = Path(__file__).resolve().parents[2] / "language" / "locale"
 
 FALLBACK: Final = "en"
 

@@ -18,8 +18,8 @@ from typing import Final
 from vixio.core.errors import ToolError
 from vixio.core.tools.names import safe_tool_name
 from vixio.core.tools.types import JsonObject, ToolDefinition
-from vixio.model_output.markers import Markers
-from vixio.model_output.reader import OutputReader
+from vixio.language.model_output.markers import Markers
+from vixio.language.model_output.reader import OutputReader
 from vixio.providers.openai_agent.model import ModelTool
 from vixio.providers.openai_agent.service_schema import service_schema
 

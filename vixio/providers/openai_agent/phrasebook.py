@@ -17,7 +17,7 @@ from vixio.core.consent import is_no, is_yes
 from vixio.core.messages import message
 from vixio.core.metrics import ModelUse
 from vixio.core.tools.late import LATE_CALL
-from vixio.phrasebook import (
+from vixio.language.phrasebook import (
     LANGUAGES,
     Call,
     CompiledPhrases,

@@ -19,10 +19,10 @@ from vixio.core.chunk import TextDelta, ToolCalled, ToolReturned
 from vixio.core.errors import ProviderError, ProviderTimeout, ToolError
 from vixio.core.tools.types import ToolCallResult, ToolDefinition
 from vixio.core.watchdog import Watchdog
-from vixio.model_output.markers import NOTHING, Further
-from vixio.model_output.markers import markers as table
-from vixio.model_output.reader import OutputReader
-from vixio.model_output.written_calls import WrittenCall
+from vixio.language.model_output.markers import NOTHING, Further
+from vixio.language.model_output.markers import markers as table
+from vixio.language.model_output.reader import OutputReader
+from vixio.language.model_output.written_calls import WrittenCall
 from vixio.providers.agent import AgentEvent, AgentRequest
 from vixio.providers.openai_agent.fallback_model import without_private
 from vixio.providers.openai_agent.model import Answer, Item, Model, ModelCall, ModelTool

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from vixio.core.errors import ProviderError
-from vixio.model_output.reader import text_of_output
+from vixio.language.model_output.reader import text_of_output
 from vixio.providers.openai_client import OpenAIConnection, SharedClient
 from vixio.providers.openai_status import Service, raise_error
 from vixio.providers.registry import ProviderFactory

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vixio.phrasebook import CompiledPhrases, Grammar
-from vixio.phrasebook.text import join
+from vixio.language.phrasebook import CompiledPhrases, Grammar
+from vixio.language.phrasebook.text import join
 from vixio.providers.pocketsphinx.lexicon import Lexicon
 from vixio.providers.pocketsphinx.messages import WORST_SCORE
 

@@ -137,7 +137,7 @@ class PocketSphinxASRProvider(ASRProvider):
         known = self._request
         if known and known[0].tools is hints.tools and known[0].phrases == hints.phrases:
             return known[1]
-        from vixio.phrasebook import fingerprint, signatures  # not while the server starts
+        from vixio.language.phrasebook import fingerprint, signatures  # not while the server starts
 
         tools = signatures(hints.tools)
         request = {

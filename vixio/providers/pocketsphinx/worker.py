@@ -22,7 +22,7 @@ from typing import Any, Final
 
 from vixio.core.audio import LISTEN_RATE, pcm_bytes
 from vixio.core.framing import Frame, Unpacker, pack
-from vixio.phrasebook import PhraseBook, ToolSignature
+from vixio.language.phrasebook import PhraseBook, ToolSignature
 from vixio.providers.pocketsphinx.decoder import (
     GrammarDecoder,
     Heard,

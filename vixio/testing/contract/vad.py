@@ -9,9 +9,9 @@ from collections.abc import Sequence
 import pytest
 import pytest_asyncio
 
+from vixio.cli.diagnostics.spoken import spoken
 from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE
 from vixio.core.errors import ProviderError
-from vixio.diagnostics.spoken import spoken
 from vixio.providers.vad import VADProvider, VADStream
 from vixio.testing.contract.base import LIMIT, ProviderContract
 

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
+from vixio.cli.diagnostics.pictures import BLUE, RED, plain_png
 from vixio.core.errors import ProviderError
-from vixio.diagnostics.pictures import BLUE, RED, plain_png
 from vixio.providers.vision import Photo, VisionProvider
 from vixio.testing.contract.base import LIMIT, ProviderContract
 

@@ -1,6 +1,6 @@
 """Who may use the server: the interface between the doors (OTA, the carriers) and the registry.
 
-``vixio.devices.registry`` implements it. Without a registry every device is welcome.
+``vixio.data.devices.registry`` implements it. Without a registry every device is welcome.
 """
 
 from __future__ import annotations

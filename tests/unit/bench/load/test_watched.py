@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from vixio.api.keys import Keys
-from vixio.database.create import make_database
+from vixio.data.database.create import make_database
+from vixio.web.api.keys import Keys
 from vixio_bench.load.command import main
 from vixio_bench.load.watched import make_watcher
 

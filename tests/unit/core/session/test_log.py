@@ -24,7 +24,7 @@ from vixio.core.session.events import (
     TurnStarted,
 )
 from vixio.core.session.log import SessionLog, WordsLog
-from vixio.logging.fields import fields_of
+from vixio.telemetry.logging.fields import fields_of
 
 IDS = {"device": "aa", "session": "s"}
 WORDS = "marmalade"

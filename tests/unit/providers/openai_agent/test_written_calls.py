@@ -7,7 +7,7 @@ import pytest
 from tests.support.llm_server import LLMServer, text
 from tests.support.model_turns import error, made, outputs
 from tests.support.tool_turns import FakeDevice, Talk, returned, spoken
-from tests.unit.model_output.rows import LAMP, TOOLS, VOLUME
+from tests.unit.language.model_output.rows import LAMP, TOOLS, VOLUME
 from vixio.core.device import DeviceProfile
 from vixio.core.errors import ProviderError
 from vixio.core.tools.toolset import DEVICE_SOURCE

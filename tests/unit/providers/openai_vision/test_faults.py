@@ -9,8 +9,8 @@ import pytest
 
 from tests.contract.vision_server import VisionServer
 from tests.support.llm_server import Answer, Cut, LLMServer, Stall, failure, whole
+from vixio.cli.diagnostics.pictures import RED, plain_png
 from vixio.core.errors import ProviderError, ProviderTimeout, ProviderUnavailable
-from vixio.diagnostics.pictures import RED, plain_png
 from vixio.providers.openai_vision.provider import (
     MAX_ANSWER_CHARS,
     OpenAIVisionProvider,

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vixio.http.public_url import HttpAddress, public_url
 from vixio.transports.admission.addresses import Proxies, parse_address
 from vixio.transports.admission.forwarded import stated_address, stated_clients
+from vixio.web.http.public_url import HttpAddress, public_url
 
 TLS = {"x-forwarded-host": "v.org", "x-forwarded-proto": "https"}
 

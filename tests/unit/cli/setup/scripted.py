@@ -1,0 +1,126 @@
+"""A terminal whose person has decided before, and trials without a network or a package index."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from vixio.cli.setup.answers import Answers, Given
+from vixio.cli.setup.choices import Choice
+from vixio.cli.setup.interview import Interview
+from vixio.cli.setup.settings_file import Present
+from vixio.cli.setup.words import Words
+from vixio.core.errors import ProviderError
+
+Answer = str | bool
+
+
+class ScriptedTerminal:
+    """Answers in order: for a choice the beginning or part of an option, `hear …` to hear it."""
+
+    def __init__(self, *answers: Answer) -> None:
+        self.words = Words("en")
+        self.answers = list(answers)
+        self.said: list[str] = []
+        self.hidden: list[str] = []
+
+    def say(self, text: str = "") -> None:
+        self.said.append(text)
+
+    def choose(
+        self,
+        question: str,
+        options: Sequence[str],
+        default: int,
+        hear: Callable[[int], None] | None = None,
+    ) -> int:
+        self.said += [question, *options]
+        while True:
+            answer = self._next(question)
+            if answer == "":
+                return default
+            listen = answer.startswith("hear ")
+            wanted = answer.removeprefix("hear ")
+            (index,) = [i for i, option in enumerate(options) if wanted in option] or [-1]
+            assert index >= 0, (wanted, options)
+            if not listen:
+                return index
+            assert hear is not None
+            hear(index)
+
+    def ask(self, question: str, default: str = "", *, hidden: bool = False) -> str:
+        self.said.append(question)
+        if hidden:
+            self.hidden.append(question)
+        return self._next(question) or default
+
+    def confirm(self, question: str, *, default: bool) -> bool:
+        self.said.append(question)
+        answer = self.answers.pop(0)
+        assert isinstance(answer, bool), (question, answer)
+        return answer
+
+    def _next(self, question: str) -> str:
+        assert self.answers, f"not foreseen: {question}"
+        answer = self.answers.pop(0)
+        assert isinstance(answer, str), (question, answer)
+        return answer
+
+
+class ScriptedTrials:
+    """``keys``: by address, those that are accepted, with the models; others are refused."""
+
+    def __init__(
+        self,
+        keys: Mapping[tuple[str, str], list[str] | None] | None = None,
+        servers: Mapping[str, int] | None = None,
+    ) -> None:
+        self.keys = dict(keys or {})
+        self.servers = dict(servers or {})
+        self.tried: list[tuple[str, str]] = []
+        self.installed: list[str] = []
+        self.fetched: list[str] = []
+        self.spoken: list[Any] = []
+
+    def models(self, base_url: str, key: str) -> list[str] | None:
+        self.tried.append((base_url, key))
+        if (base_url, key) in self.keys:
+            return self.keys[base_url, key]
+        if any(url == base_url for url, _ in self.keys):
+            raise ProviderError("openai", "refused (401)", retryable=False, reason="no_key")
+        raise ProviderError("openai", "cannot be reached", reason="unreachable")
+
+    def tools(self, name: str, server: dict[str, Any]) -> int:
+        where = str(server.get("url") or server["command"])
+        if where not in self.servers:
+            raise ProviderError(name, "404 Not Found")
+        return self.servers[where]
+
+    def install(self, choices: list[Choice]) -> None:
+        self.installed += [each.name for each in choices]
+
+    def fetch(self, model: str) -> None:
+        self.fetched.append(model)
+
+    def speak(self, section: Any, language: str, env: dict[str, str]) -> str:  # noqa: ANN401 - YAML
+        self.spoken.append((section, language))
+        return ""
+
+
+def interview(
+    path: Path,
+    terminal: ScriptedTerminal,
+    trials: ScriptedTrials,
+    given: Given | None = None,
+    environment: Mapping[str, str] | None = None,
+    *,
+    asking: bool = True,
+) -> Answers:
+    """Hold the interview with the settings at ``path``; all scripted answers must be used."""
+    asked = Interview(
+        given or Given(), Present(path), terminal, trials, environment or {}, asking=asking
+    )
+    answers = asked.run()
+    assert terminal.answers == []
+    return answers

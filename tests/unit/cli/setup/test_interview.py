@@ -1,0 +1,217 @@
+"""The questions: what is offered and tried at once, what comes out, what a second run proposes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.unit.cli.setup.scripted import ScriptedTerminal, ScriptedTrials, interview
+from vixio.cli.setup.answers import Answers, Given
+from vixio.cli.setup.choices import EARS, VOICES
+from vixio.cli.setup.services import OLLAMA, SERVICES, find
+from vixio.core.errors import ConfigError
+from vixio.settings import Settings
+
+OPENAI = ""
+DEEPSEEK = "https://api.deepseek.com/v1"
+OFFLINE = Given(language="en", ears="commands", model="phrasebook", voice="espeak", tools=("none",))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "vixio.yaml"
+
+
+def valid(answers: Answers) -> Settings:
+    """Return the settings of the answers as they are loaded, with the variables filled in."""
+    text = yaml.safe_dump(answers.sections)
+    for name, value in answers.env.items():
+        text = text.replace(f"${{{name}}}", value)
+    return Settings.model_validate(yaml.safe_load(text))
+
+
+def test_five_answers_make_the_offline_set(path: Path) -> None:
+    terminal = ScriptedTerminal("English", "commands only", "phrase book", "eSpeak", "no others")
+    answers = interview(path, terminal, ScriptedTrials())
+    settings = valid(answers)
+    assert settings.assistant.language == "en"
+    assert (settings.asr.name, settings.agent.name, settings.tts.name) == (
+        "pocketsphinx",
+        "phrasebook",
+        "espeak",
+    )
+    assert answers.env == {}
+    assert [each.extra for each in answers.needed] == [None, None]
+
+
+def test_options_take_the_place_of_questions(path: Path) -> None:
+    asked = ScriptedTerminal("English", "commands only", "phrase book", "eSpeak", "no others")
+    by_person = interview(path, asked, ScriptedTrials())
+    given = interview(path, ScriptedTerminal(), ScriptedTrials(), OFFLINE, asking=False)
+    assert given == by_person
+
+
+def test_free_speech_and_a_service_whose_first_key_is_refused(path: Path) -> None:
+    trials = ScriptedTrials({(DEEPSEEK, "sk-right"): ["deepseek-chat", "deepseek-reasoner"]})
+    terminal = ScriptedTerminal(
+        "English", "Moonshine", "DeepSeek", "sk-wrong", "sk-right", "", "hear Joe", True, "Joe",
+        "no others",
+    )  # fmt: skip
+    answers = interview(path, terminal, trials)
+    assert [key for url, key in trials.tried if url == DEEPSEEK] == ["sk-wrong", "sk-right"]
+    assert any("refuses the key" in line for line in terminal.said)
+    assert len(terminal.hidden) == 2
+    assert answers.env == {"DEEPSEEK_API_KEY": "sk-right"}
+    assert answers.sections["agent"]["api_key"] == "${DEEPSEEK_API_KEY}"
+    assert "sk-" not in yaml.safe_dump(answers.sections) + "".join(terminal.said)
+    assert [each.extra for each in answers.needed] == ["moonshine", "joe"]
+    assert trials.installed == ["joe"]
+    assert trials.spoken == [({"name": "piper"}, "en")]
+    assert valid(answers).agent.name == "openai"
+
+
+def test_one_service_for_ears_model_and_voice(path: Path) -> None:
+    trials = ScriptedTrials({(OPENAI, "sk-1"): None})
+    terminal = ScriptedTerminal(
+        "another", "fr", "service", "OpenAI", "sk-1", "gpt-x", "voice of OpenAI", "no others"
+    )
+    answers = interview(path, terminal, trials)
+    settings = valid(answers)
+    assert [settings.asr.name, settings.agent.name, settings.tts.name] == ["openai"] * 3
+    assert answers.sections["agent"]["model"] == "gpt-x"
+    assert set(answers.env) == {"OPENAI_API_KEY"}
+    assert not any("DeepSeek" in line for line in terminal.said)
+
+
+def test_chinese_is_asked_in_chinese_and_gets_ears_for_it(path: Path) -> None:
+    terminal = ScriptedTerminal("中文", "SenseVoice", "短语库", "Kokoro", "不需要")
+    answers = interview(path, terminal, ScriptedTrials())
+    assert answers.language == "zh-CN"
+    assert [each.model for each in answers.needed] == ["sense-voice", ""]
+    assert "要听懂什么？" in terminal.said
+    assert not any("PocketSphinx" in line for line in terminal.said)
+    valid(answers)
+
+
+def test_a_model_on_this_machine_is_found_and_its_models_are_offered(path: Path) -> None:
+    trials = ScriptedTrials({(OLLAMA.base_url, ""): ["llama3.2:3b", "qwen3:4b"]})
+    terminal = ScriptedTerminal(
+        "English", "commands only", "it runs here, with 2 models", "qwen3:4b", "eSpeak", "no others"
+    )
+    answers = interview(path, terminal, trials)
+    assert answers.sections["agent"]["model"] == "qwen3:4b"
+    assert answers.env == {}
+    assert "api_key" not in answers.sections["agent"]
+
+
+def test_any_other_server_by_its_address(path: Path) -> None:
+    url = "http://127.0.0.1:9/v1"
+    trials = ScriptedTrials({(url, ""): ["only-one"]})
+    terminal = ScriptedTerminal(
+        "English", "commands", "another server", "nonsense", url, "", "", "eSpeak", "no others"
+    )
+    answers = interview(path, terminal, trials)
+    assert answers.sections["agent"] == {"name": "openai", "base_url": url, "model": "only-one"}
+
+
+def test_home_assistant_is_tried_in_both_ways_and_its_token_kept_apart(path: Path) -> None:
+    home = "http://home.local:8123"
+    trials = ScriptedTrials(servers={f"{home}/mcp_server/sse": 23, "npx": 4})
+    terminal = ScriptedTerminal(
+        "English", "commands only", "phrase book", "eSpeak",
+        "Home Assistant", "http://wrong.local", "t0ken",
+        "Home Assistant", home, "t0ken",
+        "an MCP server", "npx -y '@acme/weather ${X}' --fast", "no further",
+    )  # fmt: skip
+    answers = interview(path, terminal, trials)
+    assert answers.sections["mcp_servers"]["home"] == {
+        "url": f"{home}/mcp_server/sse",
+        "headers": {"Authorization": "Bearer ${HOME_ASSISTANT_TOKEN}"},
+    }
+    (other,) = [name for name in answers.sections["mcp_servers"] if name != "home"]
+    assert answers.sections["mcp_servers"][other]["args"] == ["-y", "@acme/weather $${X}", "--fast"]
+    assert answers.env == {"HOME_ASSISTANT_TOKEN": "t0ken"}
+    assert "home has 23 tools." in terminal.said
+    assert any(line.startswith("home-assistant does not work: ") for line in terminal.said)
+    assert any("phrase book cannot use these tools" in line for line in terminal.said)
+    valid(answers)
+
+
+def test_a_second_run_proposes_what_is_there(path: Path) -> None:
+    path.write_text(
+        "assistant: {language: en-GB}\n"
+        "asr: {name: funasr-server, url: 'ws://127.0.0.1:1'}\n"
+        "agent: {name: openai, base_url: 'https://api.deepseek.com/v1', model: mine, "
+        "api_key: '${DEEPSEEK_API_KEY}', temperature: 0.3}\n"
+        "tts: [{name: edge}, {name: espeak}]\n"
+        "mcp_servers: {files: {command: npx}}\n",
+        encoding="utf-8",
+    )
+    (path.parent / ".env").write_text("DEEPSEEK_API_KEY=sk-kept\n", "utf-8")
+    trials = ScriptedTrials({(DEEPSEEK, "sk-kept"): None})
+    for asking, pressed in ((True, [""] * 7), (False, [])):
+        answers = interview(path, ScriptedTerminal(*pressed), trials, asking=asking)
+        before = yaml.safe_load(path.read_text("utf-8"))
+        before["agent"]["extra_body"] = {"thinking": {"type": "disabled"}}
+        assert answers.sections == before
+        assert answers.env == {"DEEPSEEK_API_KEY": "sk-kept"}
+
+
+def test_a_model_that_is_not_offered_here_can_stay(path: Path) -> None:
+    path.write_text("agent: {name: litellm, model: a/b}\nasr: {name: pocketsphinx}\n", "utf-8")
+    terminal = ScriptedTerminal("English", "", "", "eSpeak", "no others")
+    answers = interview(path, terminal, ScriptedTrials())
+    assert answers.sections["agent"] == {"name": "litellm", "model": "a/b"}
+    assert answers.sections["asr"] == {"name": "pocketsphinx"}
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (Given(language="english"), "--language: expected a tag"),
+        (Given(language="zh", ears="commands"), "--ears: 'commands' does not fit here"),
+        (Given(language="en", ears="whistle"), "--ears: there is no 'whistle'"),
+        (Given(language="en", ears="service", model="deepseek"), "--ears service: DeepSeek"),
+        (Given(language="en", model="gpt"), "--model: there is no 'gpt'; known: phrasebook"),
+        (Given(language="de", voice="joe"), "--voice: 'joe' does not fit here; for de: "),
+        (Given(language="en", tools=("lamp",)), "--tools: expected none"),
+        (
+            Given(language="en", tools=("home-assistant=http://h",)),
+            "--tools home-assistant: the",
+        ),
+    ],
+)
+def test_an_option_that_cannot_be_is_one_line(path: Path, given: Given, told: str) -> None:
+    trials = ScriptedTrials({(DEEPSEEK, ""): None})
+    with pytest.raises(ConfigError) as raised:
+        interview(path, ScriptedTerminal(), trials, given, asking=False)
+    assert str(raised.value).startswith(told)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_refused_key_without_a_person_ends_it(path: Path) -> None:
+    trials = ScriptedTrials({(DEEPSEEK, "sk-right"): None})
+    given = Given(language="en", model="deepseek", key="sk-wrong")
+    with pytest.raises(ConfigError, match=r"DeepSeek: .*refused") as raised:
+        interview(path, ScriptedTerminal(), trials, given, asking=False)
+    assert "sk-wrong" not in str(raised.value)
+
+
+def test_the_tables_make_valid_settings() -> None:
+    for service in SERVICES:
+        assert find(service.name) is service
+        sections = {
+            "agent": {**service.connection(), "model": service.model, **service.options},
+            "asr": service.asr and {**service.connection(), **service.asr},
+            "tts": service.tts and {**service.connection(), **service.tts},
+        }
+        Settings.model_validate(
+            {kind: {"name": "openai", **each} for kind, each in sections.items() if each}
+        )
+    for kind, choices in (("asr", EARS), ("tts", VOICES)):
+        for choice in choices:
+            assert bool(choice.extra) == bool(choice.module)
+            if choice.section is not None:
+                Settings.model_validate({kind: choice.section})

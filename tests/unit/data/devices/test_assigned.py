@@ -1,0 +1,155 @@
+"""Profiles of the registry: written, given to devices, and laid over the settings."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from tests.support.registry_databases import Make
+from vixio.core.device import Device
+from vixio.data.devices.profiles import SettingsProfiles
+from vixio.data.devices.records import RegistryError, Standing
+from vixio.data.devices.registry_cache import RegistrySnapshot, read_changes
+from vixio.data.devices.repository import DeviceRepository
+from vixio.settings import Settings
+
+KITCHEN = "02:00:00:00:00:01"
+
+
+def profiles_of(known: RegistrySnapshot, **settings: object) -> SettingsProfiles:
+    return SettingsProfiles(Settings.model_validate(settings), known)
+
+
+def test_the_registry_stands_between_patterns_and_the_devices_own_section() -> None:
+    known = RegistrySnapshot(
+        standings={KITCHEN: Standing(name="Kitchen", profile="child")},
+        profiles={"child": {"language": "de", "place": "home", "user": "Mia"}},
+    )
+    profile = profiles_of(
+        known,
+        assistant={"language": "en", "place": "town"},
+        devices={"02:*": {"language": "fr", "user": "all"}, KITCHEN: {"user": "Ada"}},
+    )(Device(KITCHEN))
+    assert (profile.language, profile.place) == ("de", "home")
+    assert profile.user == "Ada", "the settings' own section is the last word"
+    assert profile.name == "Kitchen"
+
+
+def test_a_change_is_seen_at_the_next_look_and_equal_ones_are_one_object() -> None:
+    known = RegistrySnapshot(standings={KITCHEN: Standing(profile="a"), "b": Standing(profile="a")})
+    profiles = profiles_of(known)
+    plain = profiles(Device(KITCHEN))
+    known.profiles["a"] = {"language": "de"}
+    assert profiles(Device(KITCHEN)).language == "de"
+    assert profiles(Device(KITCHEN)) is profiles(Device("b"))
+    del known.profiles["a"]
+    assert profiles(Device(KITCHEN)) == plain
+
+
+def test_a_profile_names_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHILD", "Mia")
+    known = RegistrySnapshot(
+        standings={KITCHEN: Standing(profile="a")},
+        profiles={"a": {"user": "${CHILD}", "tools": {"deny": ["${NOBODY:app/*}"]}}},
+    )
+    profile = profiles_of(known)(Device(KITCHEN))
+    assert (profile.user, profile.tools.deny) == ("Mia", ("app/*",))
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ({"langage": "de"}, "langage: there is no such key"),
+        ({"user": "${UNSET_VARIABLE}"}, "the environment variable UNSET_VARIABLE is not set"),
+        ({"tts": {"name": "nonsense"}}, "there is no tts provider 'nonsense'"),
+    ],
+)
+def test_a_profile_that_does_not_fit_is_left_out(
+    content: dict[str, object], words: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    known = RegistrySnapshot(
+        standings={KITCHEN: Standing(profile="a", name="Bath")}, profiles={"a": content}
+    )
+    profiles = profiles_of(known)
+    with caplog.at_level(logging.ERROR):
+        for _ in range(3):
+            assert profiles(Device(KITCHEN)).name == "Bath"
+    (record,) = caplog.records
+    assert words in str(record.__dict__["reason"])
+
+
+async def test_profiles_are_written_assigned_and_removed(make: Make) -> None:
+    database = make()
+    await database.open()
+    repository, known = DeviceRepository(database), RegistrySnapshot()
+
+    async def look() -> None:
+        news = await read_changes(database, known.last, 0, sure=True)
+        assert news is not None
+        news.apply(known)
+
+    await repository.add(KITCHEN, "me")
+    await repository.profiles.put("child", {"language": "de"}, "me")
+    assert (await repository.assign(KITCHEN, "child", "me")).profile == "child"
+    await look()
+    assert known.profiles == {"child": {"language": "de"}}
+    assert known.standings[KITCHEN].profile == "child"
+    await repository.profiles.put("child", {"language": "fr"}, "me")
+    await look()
+    assert known.profiles["child"] == {"language": "fr"}
+    with pytest.raises(RegistryError, match="no profile 'adult'"):
+        await repository.assign(KITCHEN, "adult", "me")
+    await repository.profiles.remove("child", "me")
+    await look()
+    assert known.profiles == {}
+    assert (await repository.device(KITCHEN)).profile is None
+    with pytest.raises(RegistryError, match="no profile 'child'"):
+        await repository.profiles.remove("child", "me")
+    for wrong in ("", "a/b", "x" * 65):
+        with pytest.raises(RegistryError, match="is no name for a profile"):
+            await repository.profiles.put(wrong, {}, "me")
+    with pytest.raises(RegistryError, match="at most 64 KB"):
+        await repository.profiles.put("large", {"instructions": "x" * 70_000}, "me")
+    written = [change for change in await repository.audit(9) if change.action == "profile written"]
+    assert [change.detail for change in written] == ['{"keys": "language"}'] * 2
+    await database.close()
+
+
+def test_the_commands(tmp_path: Path) -> None:
+    from click.testing import CliRunner
+
+    from vixio.cli.commands import main
+
+    config, file = tmp_path / "vixio.yaml", tmp_path / "guests.yaml"
+    config.write_text(f"data: {{folder: {tmp_path}}}\n")
+    file.write_text("language: fr\ntools: {allow: [self.*]}\n")
+
+    def vixio(*arguments: str) -> tuple[int, str]:
+        command, *rest = arguments
+        done = CliRunner().invoke(main, [command, "--config", str(config), *rest])
+        return done.exit_code, done.output
+
+    assert vixio("profiles") == (
+        0,
+        "there are no profiles: `vixio profiles set NAME language=de` writes one\n",
+    )
+    assert vixio("profiles", "set", "child", "language=de", "agent.name=phrasebook", "user=A: b")[
+        1
+    ] == ("wrote child: language, agent, user\n")
+    assert vixio("profiles", "set", "child", "agent.name=", "agent=")[0] == 0
+    assert vixio("profiles", "show", "child") == (0, "language: de\nuser: 'A: b'\n")
+    assert vixio("profiles", "load", "guests", str(file))[0] == 0
+    assert vixio("devices", "add", KITCHEN, "--name", "Kitchen")[0] == 0
+    assert vixio("devices", "assign", "Kitchen", "guests")[1] == "Kitchen has the profile guests\n"
+    listed = vixio("profiles")[1].splitlines()
+    assert [line.split()[:3] for line in listed[1:]] == [
+        ["child", "0", "language,"],
+        ["guests", "1", "language,"],
+    ]
+    status, said = vixio("profiles", "set", "child", "language")
+    assert status == 2
+    assert "expected KEY=VALUE, found 'language'" in said
+    assert vixio("devices", "assign", "Kitchen")[1] == "Kitchen has no profile\n"
+    assert vixio("profiles", "remove", "guests")[1] == "removed guests\n"

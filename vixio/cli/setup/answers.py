@@ -1,0 +1,63 @@
+"""What the set-up is given on the command line, and what comes out of its questions."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from vixio.cli.setup.choices import Choice
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """The answers that stand on the command line; empty: to be asked."""
+
+    language: str = ""
+    ears: str = ""
+    model: str = ""
+    model_name: str = ""
+    key: str = ""
+    voice: str = ""
+    tools: tuple[str, ...] = ()
+
+    def missing(self) -> list[str]:
+        """Return the options of the questions that have no answer."""
+        questions = ("language", "ears", "model", "voice", "tools")
+        return [f"--{name}" for name in questions if not getattr(self, name)]
+
+
+@dataclass(slots=True)
+class Answers:
+    """The sections to be written, the variables for ``.env``, and what must be installed."""
+
+    language: str
+    sections: dict[str, Any] = field(default_factory=dict)
+    comments: dict[str, str] = field(default_factory=dict)
+    """One line for a section."""
+    env: dict[str, str] = field(default_factory=dict)
+    needed: list[Choice] = field(default_factory=list)
+
+    def take(self, name: str, section: Any, comment: str) -> None:  # noqa: ANN401 - any YAML value
+        """Add a section; of what was said about it, the beginning becomes its comment."""
+        self.sections[name] = section
+        self.comments[name] = re.split("[;；]", comment)[0].strip()
+
+
+class Trials(Protocol):
+    """What the questions try at once. Each raises VixioError."""
+
+    def models(self, base_url: str, key: str) -> list[str] | None:
+        """Return the models that a server lists for a key; None: it does not say."""
+
+    def tools(self, name: str, server: dict[str, Any]) -> int:
+        """Return the number of tools of an MCP server; ``server``: its section, expanded."""
+
+    def install(self, choices: list[Choice]) -> None:
+        """Install what the choices need."""
+
+    def fetch(self, model: str) -> None:
+        """Install a model of the catalogue, unless it is there."""
+
+    def speak(self, section: Any, language: str, env: dict[str, str]) -> str:  # noqa: ANN401 - YAML
+        """Speak a sentence; return the file to listen to, empty if it was played."""

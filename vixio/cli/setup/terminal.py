@@ -1,0 +1,83 @@
+"""Questions on a terminal, by click; a test has another one in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import click
+
+from vixio.cli.setup.words import Words
+
+
+class Terminal(Protocol):
+    """Where the set-up talks to a person. Ctrl-C in a question raises click.Abort."""
+
+    words: Words
+
+    def say(self, text: str = "") -> None:
+        """Show a line."""
+
+    def choose(
+        self,
+        question: str,
+        options: Sequence[str],
+        default: int,
+        hear: Callable[[int], None] | None = None,
+    ) -> int:
+        """Return the index of one of the options. ``hear``: plays one, as often as is asked."""
+
+    def ask(self, question: str, default: str = "", *, hidden: bool = False) -> str:
+        """Return a text, without blanks around it. ``hidden``: what is typed is not shown."""
+
+    def confirm(self, question: str, *, default: bool) -> bool:
+        """Return yes or no."""
+
+
+class ClickTerminal:
+    """A terminal with a person at it."""
+
+    def __init__(self, words: Words) -> None:
+        self.words = words
+
+    def say(self, text: str = "") -> None:
+        """Show a line on standard output."""
+        click.echo(text)
+
+    def choose(
+        self,
+        question: str,
+        options: Sequence[str],
+        default: int,
+        hear: Callable[[int], None] | None = None,
+    ) -> int:
+        """Show the options with numbers from 1, and ask until one of them is named."""
+        self.say(f"\n{question}")
+        for number, option in enumerate(options, 1):
+            self.say(f"  {number}  {option}")
+        while True:
+            typed = self.ask(self.words("choose"), str(default + 1)).lower()
+            wanted = typed.removeprefix("h").strip()
+            index = int(wanted) - 1 if wanted.isascii() and wanted.isdigit() else -1
+            there = 0 <= index < len(options)
+            if there and typed == wanted:
+                return index
+            if there and hear is not None:
+                hear(index)
+            else:
+                self.say(self.words("choose.wrong", count=len(options)))
+
+    def ask(self, question: str, default: str = "", *, hidden: bool = False) -> str:
+        """Ask for a text; Enter gives ``default``."""
+        typed: str = click.prompt(
+            question,
+            default=default,
+            show_default=bool(default) and not hidden,
+            hide_input=hidden,
+            type=str,
+        )
+        return typed.strip()
+
+    def confirm(self, question: str, *, default: bool) -> bool:
+        """Ask for yes or no."""
+        return click.confirm(question, default=default)

@@ -1,0 +1,169 @@
+"""Tries what is chosen: a key, a voice, tools, and at the end every part as a turn uses it."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from vixio.cli.diagnostics.say import say
+from vixio.cli.diagnostics.voices import greeting, player
+from vixio.cli.model_lines import ProgressLines, described
+from vixio.cli.setup.choices import Choice
+from vixio.cli.setup.words import Words
+from vixio.cli.status import StatusLine
+from vixio.core.errors import ConfigError
+from vixio.core.extras import Extra, how_to_install, install_command
+from vixio.core.metrics import Counters
+from vixio.providers.downloads.catalogue import find, load_catalogue
+from vixio.providers.downloads.get import get, plan
+from vixio.providers.downloads.hubs import Hubs
+from vixio.providers.downloads.store import ModelStore
+from vixio.providers.downloads.web import Web
+from vixio.providers.model_path import models_folder
+from vixio.providers.openai_agent.settings import OpenAIAgentSettings
+from vixio.providers.openai_client import SharedClient
+from vixio.settings import Settings, load_settings
+from vixio.tools.from_settings import make_runtime
+
+KEY_TIMEOUT_S: Final = 15.0
+TOOLS_TIMEOUT_S: Final = 40.0
+"""As `vixio check` has it: an MCP server gets 30 s to connect."""
+
+Run = Callable[[list[str]], int]
+"""Runs a program to its end, its output shown; returns its exit status."""
+
+
+class RealTrials:
+    """The trials on this machine. Each runs an event loop of its own, for a program without one."""
+
+    def __init__(self, show: Callable[[str], None], words: Callable[[], Words]) -> None:
+        """``show``: what is going on; ``words``: in the language that is chosen by then."""
+        self._show = show
+        self._words = words
+
+    def models(self, base_url: str, key: str) -> list[str] | None:
+        """Return the models that a server lists; None: it does not say. Raises ProviderError."""
+        return asyncio.run(_models(base_url, key))
+
+    def tools(self, name: str, server: dict[str, Any]) -> int:
+        """Return the number of tools of an MCP server. Raises ConfigError."""
+        return asyncio.run(_count_tools(name, server))
+
+    def install(self, choices: list[Choice]) -> None:
+        """Install the extras that the choices need. Raises ConfigError."""
+        extras = [each.extra for each in choices if each.extra is not None]
+        if extras:
+            self._show(self._words()("installing", names=", ".join(extras)))
+            install(extras, _run)
+
+    def fetch(self, model: str) -> None:
+        """Install a model, with progress, unless it is there. Raises ModelError."""
+        if not is_there(model):
+            asyncio.run(fetch(model))
+
+    def speak(self, section: Any, language: str, env: dict[str, str]) -> str:  # noqa: ANN401 - YAML
+        """Speak a sentence; return the file to listen to, empty if it was played here.
+
+        Raises ConfigError, ProviderError.
+        """
+        import yaml
+
+        text = yaml.safe_dump({"assistant": {"language": language}, "tts": section})
+        settings = load_text(text, env, Path("tts"))
+        path = Path(tempfile.gettempdir()) / "vixio-voice.wav"
+        with StatusLine() as status:
+            words = greeting(language)
+            asyncio.run(say(settings, words, path, language=language, progress=status.show))
+        return "" if _play(path) else str(path)
+
+
+def install(extras: list[Extra], run: Run) -> None:
+    """Install ``extras`` into the environment that runs. Raises ConfigError."""
+    command = install_command(*extras)
+    if command is None:
+        raise ConfigError(f"it cannot be installed from here: {how_to_install(*extras)}")
+    if run(command) != 0:
+        raise ConfigError(
+            f"{', '.join(extras)} could not be installed, see above; "
+            f"again, by itself: {how_to_install(*extras)}"
+        )
+    importlib.invalidate_caches()  # so that what is new is found by this process
+
+
+def _run(command: list[str]) -> int:
+    sys.stdout.flush()  # so that the program's lines stand behind ours
+    return subprocess.run(command, check=False).returncode  # noqa: S603 - of our own making
+
+
+def _play(path: Path) -> bool:
+    """Play a WAV; return whether a program did."""
+    command = player()
+    if command is None:
+        return False
+    done = subprocess.run(  # noqa: S603 - a player and a file of ours
+        [*command, str(path)], check=False, capture_output=True
+    )
+    return done.returncode == 0
+
+
+async def _models(base_url: str, key: str) -> list[str] | None:
+    options = {"base_url": base_url or None, "api_key": key or None}
+    settings = OpenAIAgentSettings.model_validate(options)
+    client = SharedClient("openai", "agent", settings, timeout=KEY_TIMEOUT_S)
+    try:
+        await client.start()
+        return await client.bounded(client.models(), "answer", KEY_TIMEOUT_S)
+    finally:
+        await client.close()
+
+
+async def _count_tools(name: str, server: dict[str, Any]) -> int:
+    settings = Settings.model_validate(
+        {"mcp_servers": {name: server}, "tools": {"builtin": False, "entry_points": False}}
+    )
+    runtime = make_runtime(settings, Counters())
+    try:
+        await runtime.start()
+        await runtime.ready(TOOLS_TIMEOUT_S)
+        listed = runtime.listed()
+        if faults := runtime.faults:
+            raise ConfigError(faults[0].reason)
+        return len(listed[name])
+    finally:
+        await runtime.close()
+
+
+def load_text(text: str, env: Mapping[str, str], path: Path) -> Settings:
+    """Return the settings of a text. Raises ConfigError that names ``path``."""
+    with tempfile.TemporaryDirectory() as directory:
+        file = Path(directory, "vixio.yaml")
+        file.write_text(text, encoding="utf-8")
+        try:
+            return load_settings(file, env)
+        except ConfigError as error:
+            raise ConfigError(str(error).replace(str(file), str(path))) from error
+
+
+def is_there(name: str) -> bool:
+    """Return whether the model is installed. Raises ModelError."""
+    return ModelStore(models_folder()).get(name) is not None
+
+
+async def fetch(name: str) -> None:
+    """Install the model; what has arrived is kept if it is interrupted. Raises ModelError."""
+    model = find(load_catalogue(), name)
+    store = ModelStore(models_folder())
+    hubs = Hubs.from_environment(os.environ)
+    with StatusLine() as status:
+        report = ProgressLines(status, live=sys.stderr.isatty())
+        async with Web() as web:
+            its = await plan(model, store, web, hubs, report=report)
+            status.line(described(its, store, ""))
+            await get(model, store, web, hubs, report=report)

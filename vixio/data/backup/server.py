@@ -1,0 +1,117 @@
+"""The whole of a server's data: registry, memory, secret, firmware."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from vixio.data.backup import memory, registry
+from vixio.data.backup.archive import ArchiveReader, ArchiveWriter, BackupError
+from vixio.data.database.database import Database
+from vixio.data.database.paths import make_private_folder
+from vixio.data.memory.store import MemoryStore
+
+ABOUT: Final = "about.json"
+MEMORY: Final = "memory.jsonl"
+FILES: Final = "files/"
+TABLES: Final = "registry/"
+
+KEPT: Final = ("token_secret", "firmware")
+"""What of the data folder goes along: the databases have members of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a server's data are, opened. ``store`` None: conversations are not kept."""
+
+    folder: Path
+    database: Database
+    store: MemoryStore | None
+
+
+async def export(place: Place, path: Path) -> Mapping[str, int]:
+    """Write everything to a file; return what was written, by kind. Raises BackupError.
+
+    The server may run: what was acknowledged before is in it. Secrets are in it too.
+    """
+    version, rows = await registry.dump(place.database)
+    devices = [] if place.store is None else [each async for each in memory.dump(place.store)]
+
+    def write() -> int:
+        files = [
+            file
+            for kept in KEPT
+            for file in sorted(
+                (place.folder / kept).rglob("*")
+                if (place.folder / kept).is_dir()
+                else [place.folder / kept]
+            )
+            if file.is_file() and not file.is_symlink()
+        ]
+        with ArchiveWriter(path) as archive:
+            archive.add_lines(ABOUT, [{"database_version": version}])
+            for table, lines in rows.items():
+                archive.add_lines(f"{TABLES}{table}.jsonl", lines)
+            archive.add_lines(MEMORY, devices)
+            for file in files:
+                archive.add_file(FILES + file.relative_to(place.folder).as_posix(), file)
+        return len(files)
+
+    files = await asyncio.to_thread(write)
+    return {
+        "devices": len(rows.get("devices", ())),
+        "profiles": len(rows.get("profiles", ())),
+        "people": len(rows.get("people", ())),
+        "conversations": sum(map(memory.is_conversation, devices)),
+        "files": files,
+    }
+
+
+async def restore(place: Place, path: Path) -> Mapping[str, int]:
+    """Fill an empty place from a file; return what was restored, by kind. Raises BackupError.
+
+    All of the place is looked at before anything is written.
+    """
+    archive = await asyncio.to_thread(ArchiveReader, path)
+    files = [name.removeprefix(FILES) for name in archive.names if name.startswith(FILES)]
+    targets = {name: _inside(place.folder, name) for name in files}
+    if taken := next((target for target in targets.values() if target.exists()), None):
+        raise BackupError(f"{taken} is there already: restore into a new data folder")
+    about: dict[str, Any] = next(archive.lines(ABOUT), {})
+    version = int(about.get("database_version", 0))
+    await registry.check(place.database, version)
+    if place.store is not None:
+        await memory.check(place.store)
+    rows = {table: archive.lines(f"{TABLES}{table}.jsonl") for table in registry.tables()}
+    conversations = 0
+    if place.store is not None:
+        conversations = await memory.load(place.store, archive.lines(MEMORY))
+    loaded = await registry.load(place.database, rows, version)
+
+    def write() -> None:
+        for name, target in targets.items():
+            make_private_folder(target.parent)
+            archive.copy(FILES + name, target)
+
+    try:
+        await asyncio.to_thread(write)
+    except OSError as error:
+        raise BackupError(f"{place.folder}: {error.strerror}") from None
+    return {
+        "devices": loaded["devices"],
+        "profiles": loaded["profiles"],
+        "people": loaded["people"],
+        "conversations": conversations,
+        "files": len(files),
+    }
+
+
+def _inside(folder: Path, name: str) -> Path:
+    """Return the place of a file below ``folder``. Raises BackupError for any other place."""
+    parts = Path(name).parts
+    if not parts or parts[0] not in KEPT or ".." in parts or Path(name).is_absolute():
+        raise BackupError(f"the backup has a file in an unknown place: {name!r}")
+    return folder / name

@@ -1,0 +1,103 @@
+"""A turn on record, and a conversation as a list shows it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final
+
+from vixio.data.database.database import Row, Value
+
+MAX_WORDS: Final = 8_000
+"""Characters of what was heard or said."""
+
+MAX_TOOL_WORDS: Final = 2_000
+"""Characters of a tool's arguments, and of its answer."""
+
+MAX_TOOLS: Final = 50
+
+AROUND: Final = 60
+"""Characters on either side of words that were found."""
+
+_JSON: Final = ("stages", "tools", "models")
+
+
+@dataclass(slots=True)
+class TurnRecord:
+    """A turn that is over. Private: it has the user's words."""
+
+    device_id: str
+    session_id: str
+    turn: int
+    at: int
+    """When it began, in milliseconds since 1970."""
+    heard: str = ""
+    """What the user said, or typed."""
+    said: str = ""
+    """What was heard of the answer."""
+    outcome: str = ""
+    error: str = ""
+    stages: Mapping[str, int] = field(default_factory=dict)
+    """Milliseconds after the end of the user's turn (:data:`vixio.core.metrics.MARKS`)."""
+    tools: list[dict[str, Any]] = field(default_factory=list)
+    """``name``, ``source``, ``arguments``, ``output``, ``success``, ``ms``."""
+    models: list[dict[str, Any]] = field(default_factory=list)
+    """``model``, ``input_tokens``, ``output_tokens`` and so on, one for each answer of a model."""
+
+    @property
+    def id(self) -> str:
+        """Its key: a turn is written once."""
+        return f"{self.session_id}/{self.turn}"
+
+    def row(self) -> dict[str, Value]:
+        """Return the values of its columns."""
+        values: dict[str, Any] = {"id": self.id, **asdict(self)}
+        for name in _JSON:
+            values[name] = json.dumps(values[name], ensure_ascii=False)
+        return values
+
+    @classmethod
+    def of(cls, row: Row) -> TurnRecord:
+        """Read a row of the table ``turns``."""
+        values = {name: value for name, value in row.items() if name != "id"}
+        return cls(**(values | {name: json.loads(values[name]) for name in _JSON}))
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Words in a turn. Private."""
+
+    turn: int
+    by: str
+    """``user`` or ``assistant``."""
+    text: str
+    """The words with those around them."""
+
+    @classmethod
+    def of(cls, turn: int, heard: str, said: str, words: str) -> Match:
+        """Return where ``words`` are in what was heard, else in what was said."""
+        at = heard.casefold().find(words.casefold())
+        by, text = ("user", heard) if at >= 0 else ("assistant", said)
+        at = max(0, text.casefold().find(words.casefold()))
+        start, end = max(0, at - AROUND), at + len(words) + AROUND
+        before, behind = "…" if start else "", "…" if end < len(text) else ""
+        return cls(turn, by, f"{before}{text[start:end]}{behind}")
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationRecord:
+    """The turns of one connection. Times are milliseconds since 1970."""
+
+    session_id: str
+    device_id: str
+    began_at: int
+    last_at: int
+    turns: int
+    match: Match | None = None
+    """Where the words that were searched for come first."""
+
+    @classmethod
+    def of(cls, row: Row) -> ConversationRecord:
+        """Read a row of a list."""
+        return cls(**row)

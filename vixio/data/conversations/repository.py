@@ -1,0 +1,160 @@
+"""What the server, commands and the API do with the turns on record, each in one transaction."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, Final, Literal, NamedTuple, Self
+
+from vixio.data.conversations.records import ConversationRecord, Match, TurnRecord
+from vixio.data.database.database import Database
+
+_COLUMNS = "id, device_id, session_id, turn, at, heard, said, outcome, error, stages, tools, models"
+
+PART: Final = 100
+"""Turns that are read at a time: a device may have thousands, and other work goes on between."""
+
+# The newest conversations are found by their last turns, along an index from its end: to group all
+# turns took the database's thread 0.7 s with a million of them.
+_LISTED: Final = (
+    "SELECT last.session_id, last.device_id, MIN(turns.at) AS began_at, MAX(turns.at) AS last_at, "
+    "COUNT(*) AS turns FROM ("
+    "SELECT session_id, device_id, at FROM turns AS each WHERE {which}NOT EXISTS ("
+    "SELECT 1 FROM turns AS later "
+    "WHERE later.session_id = each.session_id AND later.turn > each.turn) "
+    "ORDER BY at DESC, session_id LIMIT :limit OFFSET :offset"
+    ") AS last JOIN turns ON turns.session_id = last.session_id "
+    "GROUP BY last.session_id, last.device_id ORDER BY MAX(turns.at) DESC, last.session_id"
+)
+_OF_ALL: Final = _LISTED.format(which="")
+_OF_DEVICE: Final = _LISTED.format(which="device_id = :device_id AND ")
+
+SEARCHED: Final = 50_000
+"""Turns that a search goes through, the newest: 0.1 s in the database's thread."""
+
+# LOWER, since PostgreSQL's LIKE minds the case; SQLite folds that of ASCII alone.
+_FOUND: Final = (
+    "SELECT found.turn, first.heard, first.said, turns.session_id, turns.device_id, "
+    "MIN(turns.at) AS began_at, MAX(turns.at) AS last_at, COUNT(*) AS turns FROM ("
+    "SELECT session_id, MIN(turn) AS turn, MAX(at) AS at FROM ("
+    "SELECT session_id, turn, at, heard, said FROM turns {which}ORDER BY at DESC LIMIT :searched"
+    ") AS recent WHERE LOWER(heard) LIKE LOWER(:like) ESCAPE '!' "
+    "OR LOWER(said) LIKE LOWER(:like) ESCAPE '!' "
+    "GROUP BY session_id ORDER BY MAX(at) DESC, session_id LIMIT :limit OFFSET :offset"
+    ") AS found "
+    "JOIN turns AS first ON first.session_id = found.session_id AND first.turn = found.turn "
+    "JOIN turns ON turns.session_id = found.session_id "
+    "GROUP BY turns.session_id, turns.device_id, found.turn, first.heard, first.said "
+    "ORDER BY MAX(turns.at) DESC, turns.session_id"
+)
+_FOUND_ALL: Final = _FOUND.format(which="")
+_FOUND_OF_DEVICE: Final = _FOUND.format(which="WHERE device_id = :device_id ")
+
+_PART: Final = (
+    "SELECT * FROM turns WHERE {column} = :key AND (at, turn, session_id) > (:at, :turn, :session) "
+    "ORDER BY at, turn, session_id LIMIT :limit"
+)
+
+
+class Turns(NamedTuple):
+    """Which turns: those of a device, or of a conversation."""
+
+    column: Literal["device_id", "session_id"]
+    key: str
+
+    @classmethod
+    def of_device(cls, device_id: str) -> Self:
+        """Return all turns of a device."""
+        return cls("device_id", device_id)
+
+    @classmethod
+    def of_session(cls, session_id: str) -> Self:
+        """Return the turns of a conversation."""
+        return cls("session_id", session_id)
+
+
+class ConversationRepository:
+    """The operations on an open database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def write(self, turns: Sequence[TurnRecord], *, before: int = 0) -> None:
+        """Add turns, and remove those that began before then. Once more changes nothing."""
+        values = ", ".join(f":{name}" for name in _COLUMNS.split(", "))
+        async with self._database.transaction() as transaction:
+            for turn in turns:
+                await transaction.execute(
+                    f"INSERT INTO turns ({_COLUMNS}) VALUES ({values}) "  # noqa: S608 - constants
+                    "ON CONFLICT (id) DO NOTHING",
+                    **turn.row(),
+                )
+            if before:
+                await transaction.execute("DELETE FROM turns WHERE at < :before", before=before)
+
+    async def conversations(
+        self, device_id: str = "", *, limit: int = 100, offset: int = 0
+    ) -> Sequence[ConversationRecord]:
+        """Return the conversations of a device, or of all, the newest first."""
+        async with self._database.transaction(write=False) as transaction:
+            rows = await transaction.fetch(
+                _OF_DEVICE if device_id else _OF_ALL,
+                limit=limit,
+                offset=offset,
+                **({"device_id": device_id} if device_id else {}),
+            )
+        return [ConversationRecord.of(row) for row in rows]
+
+    async def search(
+        self, words: str, device_id: str = "", *, limit: int = 100, offset: int = 0
+    ) -> Sequence[ConversationRecord]:
+        """Return the conversations in which the words were heard or said, the newest first."""
+        like = re.sub("([!%_])", r"!\1", words)
+        async with self._database.transaction(write=False) as transaction:
+            rows = await transaction.fetch(
+                _FOUND_OF_DEVICE if device_id else _FOUND_ALL,
+                like=f"%{like}%",
+                searched=SEARCHED,
+                limit=limit,
+                offset=offset,
+                **({"device_id": device_id} if device_id else {}),
+            )
+        return [_found(dict(row), words) for row in rows]
+
+    async def part(
+        self, turns: Turns, after: TurnRecord | None = None, limit: int = PART
+    ) -> Sequence[TurnRecord]:
+        """Return the next ``limit`` turns behind ``after``, oldest first; none: that was all."""
+        at, turn, session = (after.at, after.turn, after.session_id) if after else (-1, -1, "")
+        async with self._database.transaction(write=False) as transaction:
+            rows = await transaction.fetch(
+                _PART.format(column=turns.column),
+                key=turns.key,
+                at=at,
+                turn=turn,
+                session=session,
+                limit=limit,
+            )
+        return [TurnRecord.of(row) for row in rows]
+
+    async def turns(self, turns: Turns) -> Sequence[TurnRecord]:
+        """Return all of them, oldest first. There may be many: a server takes them in parts."""
+        found: list[TurnRecord] = []
+        while part := await self.part(turns, found[-1] if found else None):
+            found += part
+        return found
+
+    async def erase(self, device_id: str, session_id: str = "") -> int:
+        """Remove the turns of a device, or of one of its conversations; return how many."""
+        async with self._database.transaction() as transaction:
+            return await transaction.execute(
+                "DELETE FROM turns WHERE device_id = :device_id "
+                "AND CAST(:session_id AS TEXT) IN ('', session_id)",
+                device_id=device_id,
+                session_id=session_id,
+            )
+
+
+def _found(row: dict[str, Any], words: str) -> ConversationRecord:
+    match = Match.of(row.pop("turn"), row.pop("heard"), row.pop("said"), words)
+    return ConversationRecord(**row, match=match)

@@ -1,0 +1,127 @@
+"""The command ``vixio memory``: shows and erases memory. Also used by ``vixio check``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import Protocol, TypeVar
+
+from vixio.core.device import normalise_device_id
+from vixio.core.errors import ConfigError
+from vixio.core.history import (
+    AssistantMessage,
+    HistoryItem,
+    ToolCallItem,
+    ToolResultItem,
+    UserMessage,
+)
+from vixio.data.database.link import Operation, Rejected, Unavailable, describe
+from vixio.data.memory.create import check_installed, make_store, store_link
+from vixio.data.memory.records import Remembered, device_key, owner_of, to_input_items
+from vixio.data.memory.store import Known, MemoryStore
+
+T = TypeVar("T")
+
+Place = tuple[str, str, str]
+"""``(store, path, url)`` of the settings."""
+
+MAX_SHOWN = 200
+"""Characters of a tool's arguments and answer."""
+
+
+class Call(Protocol):
+    """Runs a function on an open store."""
+
+    async def __call__(self, work: Callable[[MemoryStore], Awaitable[T]], /) -> T: ...
+
+
+@asynccontextmanager
+async def opened_store(store: str, path: str, url: str) -> AsyncIterator[Call]:
+    """Open a store. Raises ConfigError of one line when it fails."""
+    check_installed(store)
+    link = store_link(lambda: make_store(store, path, url), quiet=True)
+
+    async def call(work: Callable[[MemoryStore], Awaitable[T]], /) -> T:
+        try:
+            return await link.call(Operation(work))
+        except (Unavailable, Rejected) as error:
+            reason = describe(error.__cause__ or error)
+            raise ConfigError(f"memory: {' '.join(reason.split())}") from error
+
+    try:
+        yield call
+    finally:
+        await link.close()
+
+
+async def run(place: Place, device: str | None, *, erase: bool, as_json: bool) -> str:
+    """Run the command, and return its output."""
+    if place[0] == "none":
+        raise ConfigError("memory.store is none: nothing is kept that could be shown or erased")
+    async with opened_store(*place) as call:
+        if device is None:
+            return _listed(await call(lambda store: store.known()), as_json=as_json)
+        key = device_key(normalise_device_id(device))
+        former = device_key(device)  # of a store from before ids were normalised
+        if former != key:
+            await call(lambda store: store.move(former, key))
+        if erase:
+            there = await call(lambda store: store.clear(key))
+            if former != key:
+                there = await call(lambda store: store.clear(former)) or there
+            return f"{device}: erased" if there else f"{device}: nothing was remembered"
+        remembered = await call(lambda store: store.load(key))
+        facts = list(await call(lambda store: store.load_facts(key)))
+    if as_json:
+        turns = [to_input_items(turn) for turn in remembered.turns]
+        everything = {
+            "device": device,
+            "facts": facts,
+            "summary": remembered.summary,
+            "turns": turns,
+        }
+        return json.dumps(everything, ensure_ascii=False, indent=2)
+    return _shown(device, remembered, facts)
+
+
+def _listed(known: Sequence[Known], *, as_json: bool) -> str:
+    seen = {owner_of(device.key): device.seen for device in known}
+    if as_json:
+        return json.dumps([{"device": owner, "seen": at} for owner, at in seen.items()])
+    if not known:
+        return "nothing is remembered of any device"
+    return "\n".join(
+        f"{owner}  last seen {datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M} UTC"
+        for owner, at in seen.items()
+    )
+
+
+def _shown(device: str, remembered: Remembered, facts: list[str]) -> str:
+    if not (remembered.turns or remembered.summary or facts):
+        return f"{device}: nothing is remembered; `vixio memory` lists the devices that are known"
+    lines = [device]
+    if facts:
+        lines += ["", "facts", *(f"  - {fact}" for fact in facts)]
+    if remembered.summary:
+        lines += ["", "summary of what was said before", f"  {remembered.summary}"]
+    if remembered.turns:
+        number = len(remembered.turns)
+        lines += ["", f"conversation, the last {number} turns" if number > 1 else "conversation"]
+        lines += [f"  {line}" for turn in remembered.turns for line in map(_line, turn)]
+    return "\n".join(lines)
+
+
+def _line(item: HistoryItem) -> str:
+    match item:
+        case UserMessage(text=text):
+            return f"user       {text}"
+        case AssistantMessage(text=text):
+            return f"assistant  {text}"
+        case ToolCallItem(name=name, arguments=arguments):
+            return f"calls      {name} {arguments[:MAX_SHOWN]}"
+        case ToolResultItem(output=output):
+            return f"answer     {output[:MAX_SHOWN]}"
+        case _:
+            return item.text

@@ -1,0 +1,1 @@
+"""What is said, and in which language."""

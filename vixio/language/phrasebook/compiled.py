@@ -1,0 +1,238 @@
+"""A phrase book with one session's tools: matches text, and makes the grammar of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from vixio.core.messages import message
+from vixio.core.tools.names import safe_tool_name
+from vixio.language.phrasebook import nodes
+from vixio.language.phrasebook.automatic import automatic_intents, first_sentence
+from vixio.language.phrasebook.grammar import Grammar, GrammarBuilder
+from vixio.language.phrasebook.match import Binding, Match
+from vixio.language.phrasebook.matcher import Filled, Reader, walk
+from vixio.language.phrasebook.nodes import Node, Slot
+from vixio.language.phrasebook.reply import Renderer
+from vixio.language.phrasebook.signature import ToolSignature
+from vixio.language.phrasebook.slots import SlotKind, TextSlot, kind_of, properties_of, required_of
+from vixio.language.phrasebook.template import Intent, Language
+from vixio.language.phrasebook.text import Tokens, join, tokenize
+
+MAX_EXAMPLES = 6
+"""Sentences that the help names; a listener cannot remember more."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Sentence:
+    node: Node
+    slots: Mapping[str, SlotKind]
+    binding: Binding
+
+    @property
+    def open(self) -> bool:
+        """Whether it has a slot for arbitrary words, which only typed text can fill."""
+        return any(
+            isinstance(leaf, Slot) and isinstance(self.slots.get(leaf.name), TextSlot)
+            for leaf in nodes.leaves(self.node)
+        )
+
+
+class CompiledPhrases:
+    """The sentences for a list of tools. Immutable and shared; made by ``PhraseBook.compile``."""
+
+    def __init__(
+        self, language: Language, tools: Sequence[ToolSignature], fingerprint: str
+    ) -> None:
+        self.fingerprint = fingerprint
+        self._language = language
+        self._renderer = Renderer(language.code, language.on_off_said, _said(language))
+        self._tools = {tool.alias: tool for tool in tools}
+        self._sentences: list[_Sentence] = []
+        self._named: set[str] = set()
+        for intent in language.intents:
+            self._bind(intent)
+        if any(tool.confirm for tool in tools):
+            for intent in language.answers:
+                self._bind(intent)
+        for tool in tools:
+            if tool.alias not in self._named and tool.alias not in language.automatic.unspoken:
+                self._bind_automatic(tool)
+        # Last: a slot for arbitrary words would match sentences that belong to other intents.
+        self._sentences.sort(key=lambda sentence: sentence.open)
+        self._by_first: dict[str, list[int]] = {}
+        self._by_anything: list[int] = []
+        for number, sentence in enumerate(self._sentences):
+            first, _ = nodes.first_words(sentence.node)
+            if first is None:
+                self._by_anything.append(number)
+            else:
+                for word in first:
+                    self._by_first.setdefault(word, []).append(number)
+
+    @property
+    def intents(self) -> tuple[str, ...]:
+        """The names of the intents that are available with these tools."""
+        return tuple(dict.fromkeys(item.binding.intent.name for item in self._sentences))
+
+    def match(self, text: str) -> Match | None:
+        """Return the meaning of ``text`` (typed or recognised); None if it is not understood."""
+        tokens = tokenize(text, self._language.rewrites)
+        match = self._match(tokens, text)
+        if match is None and (plain := tokenize(text)).words != tokens.words:
+            # A shorthand of the language may be a word of a tool.
+            match = self._match(plain, text)
+        return match
+
+    def _match(self, tokens: Tokens, text: str) -> Match | None:
+        if not tokens.words:
+            return None
+        polite_starts = [end for end, _ in self._walk(self._language.before, 0, tokens)]
+        for at in dict.fromkeys((0, *polite_starts)):
+            if at >= len(tokens.words):
+                continue
+            for sentence in self._candidates(tokens.words[at]):
+                if at and not sentence.binding.intent.polite:
+                    continue
+                filled = self._read(sentence, at, tokens)
+                if filled is not None:
+                    return Match(
+                        sentence.binding,
+                        filled,
+                        self._language.code,
+                        self._renderer,
+                        self._help() if "{help}" in sentence.binding.intent.reply else "",
+                        text.strip(),
+                    )
+        return None
+
+    def grammar(
+        self, speakable: Callable[[str], bool] | None = None, more: Sequence[str] = ()
+    ) -> Grammar:
+        """Return the grammar of all sentences that can be spoken; takes about 10 ms.
+
+        ``speakable``: whether a word has a pronunciation. Sentences with other words are left out.
+        ``more``: phrases that are no sentences of the book, and may be spoken too.
+        """
+        builder = GrammarBuilder(self._language.code, speakable)
+        builder.politeness(self._language.before, self._language.after)
+        for sentence in self._sentences:
+            builder.add(sentence.node, sentence.slots, polite=sentence.binding.intent.polite)
+        for phrase in more:
+            words = tokenize(phrase, self._language.rewrites).words
+            builder.add(nodes.seq(*map(nodes.Word, words)), {}, polite=True)
+        return builder.build()
+
+    def examples(self) -> list[str]:
+        """Return example sentences for these tools, the most useful first."""
+        found: dict[str, None] = {}
+        for item in self._sentences:
+            intent = item.binding.intent
+            if intent.example:
+                found[intent.example] = None
+        seen: set[str] = set()
+        for item in self._sentences:
+            intent = item.binding.intent
+            if intent.automatic and intent.name not in seen and not item.slots:
+                seen.add(intent.name)
+                found[join(first_sentence(item.node))] = None
+        return list(found)
+
+    def _help(self) -> str:
+        language = self._language.code
+        # Half of them from the end: the automatic ones, which are special to this device.
+        examples = self.examples()
+        if len(examples) > MAX_EXAMPLES:
+            half = MAX_EXAMPLES // 2
+            examples = [*examples[:half], *examples[-half:]]
+        if not examples:
+            return message("help_nothing", language)
+        listed = message("help_join", language).join(examples)
+        return message("help", language, examples=listed)
+
+    def _candidates(self, word: str) -> Iterator[_Sentence]:
+        for number in sorted((*self._by_first.get(word, ()), *self._by_anything)):
+            yield self._sentences[number]
+
+    def _walk(
+        self, node: Node, at: int, tokens: Tokens
+    ) -> Iterator[tuple[int, tuple[Filled, ...]]]:
+        return walk(node, at, Reader(tokens, {}, self._language.code))
+
+    def _read(self, sentence: _Sentence, at: int, tokens: Tokens) -> tuple[Filled, ...] | None:
+        size = len(tokens.words)
+        reader = Reader(tokens, sentence.slots, self._language.code)
+        for end, filled in walk(sentence.node, at, reader):
+            if end == size:
+                return filled
+            if sentence.binding.intent.polite and any(
+                last == size for last, _ in self._walk(self._language.after, end, tokens)
+            ):
+                return filled
+        return None
+
+    def _bind(self, intent: Intent) -> None:
+        if not intent.tool:
+            self._add(intent, {}, Binding(intent))
+            return
+        tool = self._tools.get(safe_tool_name(intent.tool))
+        if tool is None:
+            return
+        schema = properties_of(tool.parameters)
+        then_tool = ""
+        then_schema: Mapping[str, object] = {}
+        if intent.then is not None:
+            second = self._tools.get(safe_tool_name(intent.then.tool))
+            if second is None:
+                return
+            then_tool, then_schema = second.alias, properties_of(second.parameters)
+            if not _covers(required_of(second.parameters), intent.then.arguments, then_schema):
+                return
+        slots: dict[str, SlotKind] = {}
+        for node in intent.sentences:
+            for leaf in nodes.leaves(node):
+                if isinstance(leaf, Slot) and leaf.name not in slots:
+                    kind = kind_of(
+                        schema.get(_argument_of(leaf.name, intent), {}),
+                        intent.lists.get(leaf.name, ()),
+                        intent.ranges.get(leaf.name),
+                    )
+                    if kind is None:
+                        return
+                    slots[leaf.name] = kind
+        given = {*slots, *intent.arguments}
+        if not _covers(required_of(tool.parameters), given, schema):
+            return
+        self._named.update({tool.alias, then_tool} - {""})
+        self._add(intent, slots, Binding(intent, tool.alias, then_tool, (schema, then_schema)))
+
+    def _bind_automatic(self, tool: ToolSignature) -> None:
+        schema = properties_of(tool.parameters)
+        for made in automatic_intents(
+            tool.alias, tool.description, tool.parameters, self._language
+        ):
+            binding = Binding(made.intent, tool.alias, "", (schema, {}), made.said)
+            self._add(made.intent, made.slots, binding)
+
+    def _add(self, intent: Intent, slots: Mapping[str, SlotKind], binding: Binding) -> None:
+        for node in intent.sentences:
+            used = {leaf.name for leaf in nodes.leaves(node) if isinstance(leaf, Slot)}
+            kinds = {name: kind for name, kind in slots.items() if name in used}
+            self._sentences.append(_Sentence(node, kinds, binding))
+
+
+def _argument_of(slot: str, intent: Intent) -> str:
+    """Return the tool's argument that the template's slot fills."""
+    return next((name for name, given in intent.arguments.items() if given == f"{{{slot}}}"), slot)
+
+
+def _covers(
+    required: Sequence[str], given: Mapping[str, object] | set[str], schema: Mapping[str, object]
+) -> bool:
+    """Return whether ``given`` has all required arguments and none that the tool lacks."""
+    return set(required) <= set(given) <= set(schema)
+
+
+def _said(language: Language) -> dict[str, str]:
+    """Return what is said for the words in names of tools and fields."""
+    return {word: join(first_sentence(node)) for word, node in language.automatic.words.items()}

@@ -1,7 +1,0 @@
-"""What a language model writes, read piece by piece: text for the user, and what is not for ears.
-
-Tool calls written as text, reasoning and control tokens leave the text here, before speech, screen,
-history and the next request see it. The markers of each family of models are rows of tables
-(``markers``). Not here: Markdown, formulas and all else that is text for the user in
-a written form (``vixio.text``).
-"""

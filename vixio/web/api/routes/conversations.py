@@ -1,0 +1,154 @@
+"""Conversations on record: listed, shown with their timelines, erased."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Sequence
+from dataclasses import asdict
+from typing import Annotated, Any
+
+from fastapi import Path, Query
+from pydantic import BaseModel, Field
+
+from vixio.data.conversations.records import ConversationRecord
+from vixio.data.conversations.repository import ConversationRepository, Turns
+from vixio.data.database.database import Database
+from vixio.web.api.access import SCOPED, Service, Who
+from vixio.web.api.fields import PRINTABLE, DevicePath, Filter, Limit, Offset
+from vixio.web.api.problems import Problem
+from vixio.web.api.routing import Routes
+from vixio.web.api.scopes import Scope
+from vixio.web.api.turn_stream import TurnStream
+
+SessionPath = Annotated[
+    str, Path(description="A session's id.", min_length=1, max_length=128, pattern=PRINTABLE)
+]
+
+
+Search = Annotated[
+    str,
+    Query(
+        max_length=128,
+        pattern=PRINTABLE,
+        description="Words that were heard or said, as they follow each other; among the newest "
+        "50,000 turns.",
+    ),
+]
+
+
+class Found(BaseModel):
+    """Where the words that were searched for come first in a conversation."""
+
+    turn: int
+    by: str = Field(description="user or assistant")
+    text: str = Field(description="The words with those around them.")
+
+
+class Conversation(BaseModel):
+    """The turns of one connection. Times are milliseconds since 1970."""
+
+    session_id: str
+    device_id: str
+    began_at: int
+    last_at: int
+    turns: int
+    match: Found | None = Field(description="null: nothing was searched for.")
+
+
+class ConversationList(BaseModel):
+    """The newest first."""
+
+    conversations: list[Conversation]
+
+
+class Turn(BaseModel):
+    """A turn."""
+
+    device_id: str
+    session_id: str
+    turn: int
+    at: int = Field(description="When it began, in milliseconds since 1970.")
+    heard: str = Field(description="What the user said or typed.")
+    said: str = Field(description="What was heard of the answer.")
+    outcome: str
+    error: str
+    stages: dict[str, int] = Field(
+        description="Milliseconds after the end of the user's turn at which a stage was reached."
+    )
+    tools: list[dict[str, Any]]
+    models: list[dict[str, Any]]
+
+
+class TurnList(BaseModel):
+    """Turns in their order."""
+
+    turns: list[Turn]
+
+
+class Erased(BaseModel):
+    """What was erased."""
+
+    turns: int
+
+
+async def list_conversations(
+    service: Service,
+    device: Filter = "",
+    search: Search = "",
+    limit: Limit = 100,
+    offset: Offset = 0,
+) -> ConversationList:
+    """List conversations, of all devices or of one, or those in which words were heard or said."""
+    device_id = (await service.device(device)).id if device else ""
+    words = " ".join(search.split())
+
+    def listed(database: Database) -> Awaitable[Sequence[ConversationRecord]]:
+        repository = ConversationRepository(database)
+        if words:
+            return repository.search(words, device_id, limit=limit, offset=offset)
+        return repository.conversations(device_id, limit=limit, offset=offset)
+
+    await service.ports.turns_written()
+    found = await service.use(listed)
+    return ConversationList(conversations=[Conversation(**asdict(each)) for each in found])
+
+
+async def show_conversation(service: Service, session: SessionPath) -> TurnStream:
+    """Show the turns of a conversation, with their timelines and tool calls."""
+    await service.ports.turns_written()
+    found = await TurnStream.begin(service, Turns.of_session(session))
+    if found.empty:
+        raise Problem(404, f"no conversation {session} is on record")
+    return found
+
+
+async def export_conversations(service: Service, device: DevicePath) -> TurnStream:
+    """Return all turns of a device, oldest first."""
+    known = await service.device(device)
+    await service.ports.turns_written()
+    return await TurnStream.begin(service, Turns.of_device(known.id))
+
+
+async def erase_conversations(
+    service: Service, who: Who, device: DevicePath, session: Filter = ""
+) -> Erased:
+    """Remove the turns of a device, or of one of its conversations. Its memory stays."""
+    known = await service.device(device)
+    await service.ports.turns_written()
+    number = await service.use(
+        lambda database: ConversationRepository(database).erase(known.id, session)
+    )
+    return Erased(turns=number)
+
+
+def make_routes() -> Routes:
+    """Return the routes."""
+    routes = Routes("conversations")
+    read, write = SCOPED[Scope.CONVERSATIONS_READ], SCOPED[Scope.CONVERSATIONS_WRITE]
+    of_device = "/devices/{device}/turns"
+    routes.add("GET", "/conversations", list_conversations, read, errors=(404, 409))
+    turns: dict[str, Any] = {"response_class": TurnStream, "documented": {200: {"model": TurnList}}}
+    one = "/conversations/{session}"
+    routes.add("GET", one, show_conversation, read, errors=(404, 409), **turns)
+    routes.add("GET", of_device, export_conversations, read, errors=(404, 409), **turns)
+    routes.add("DELETE", of_device, erase_conversations, write, errors=(404, 409))
+    return routes

@@ -1,0 +1,161 @@
+"""The login, personal tokens, and the current caller."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, Field
+from starlette.requests import Request
+
+from vixio.core.wall_clock import now_ms
+from vixio.web.api.access import SCOPED, Service, Who, any_token, public
+from vixio.web.api.fields import Body, Name, TokenPath
+from vixio.web.api.front import client
+from vixio.web.api.keys import KeyRecord, Keys
+from vixio.web.api.password_check import is_right
+from vixio.web.api.passwords import MAX_CHARS
+from vixio.web.api.problems import Problem
+from vixio.web.api.routing import Routes
+from vixio.web.api.scopes import Scope, read_scopes
+
+ScopeName = Literal[
+    "devices:read",
+    "devices:write",
+    "control",
+    "user-tools",
+    "conversations:read",
+    "conversations:write",
+    "profiles",
+    "reminders",
+    "firmware",
+    "admin",
+]  # the values of Scope: a strict body takes no enumeration
+
+
+class Token(BaseModel):
+    """A personal token. Times are milliseconds since 1970."""
+
+    id: str
+    name: str
+    scopes: list[str]
+    state: str = Field(description="valid, expired or revoked")
+    created_at: int
+    created_by: str
+    expires_at: int | None = Field(description="null: never")
+    used_at: int | None = Field(description="Last use, to the minute.")
+    revoked_at: int | None
+
+
+class NewToken(Token):
+    """A token that was just made."""
+
+    token: str = Field(description="Shown this once.")
+
+
+class TokenList(BaseModel):
+    """The personal tokens, the newest first."""
+
+    tokens: list[Token]
+
+
+class TokenBody(Body):
+    """A token to make."""
+
+    name: Annotated[Name, Field(min_length=1)]
+    scopes: Annotated[list[ScopeName], Field(min_length=1, max_length=10)]
+    days: Annotated[int, Field(ge=1, le=3_650)] | None = Field(
+        default=None, description="How long it is valid; null: until it is revoked."
+    )
+
+
+class LoginBody(Body):
+    """The password of the user ``admin``."""
+
+    password: Annotated[str, Field(min_length=1, max_length=MAX_CHARS)]
+
+
+class Login(BaseModel):
+    """A token for everything, for 12 hours."""
+
+    token: str
+    expires_at: int
+
+
+class Caller(BaseModel):
+    """Who calls."""
+
+    name: str
+    kind: str = Field(description="personal or session")
+    scopes: list[str]
+
+
+async def log_in(service: Service, request: Request, body: LoginBody) -> Login:
+    """Exchange the password for a token. Attempts are limited."""
+    if not await is_right(service, request, body.password):
+        raise Problem(
+            401,
+            "the password is wrong; `vixio api-password` sets another one",
+            headers={"WWW-Authenticate": "Bearer"},
+        )
+    address = str(client(request, service.ports) or "")
+    agent = request.headers.get("user-agent", "")
+    record, text = await service.change(
+        lambda database: Keys(database).open_session(address, agent)
+    )
+    return Login(token=text, expires_at=record.expires_at or 0)
+
+
+async def log_out(service: Service, who: Who) -> None:
+    """Make the caller's own token void, of a login or a personal one."""
+    await service.change(lambda database: Keys(database).revoke(who.token_id, who.actor))
+
+
+async def who_am_i(who: Who) -> Caller:
+    """Show what the caller's token permits."""
+    return Caller(name=who.name, kind=who.kind, scopes=sorted(who.scopes))
+
+
+async def list_tokens(service: Service) -> TokenList:
+    """List the personal tokens."""
+    found = await service.use(lambda database: Keys(database).all())
+    return TokenList(tokens=[Token(**_values(each)) for each in found])
+
+
+async def create_token(service: Service, who: Who, body: TokenBody) -> NewToken:
+    """Make a personal token."""
+    scopes = read_scopes(body.scopes)
+    record, text = await service.change(
+        lambda database: Keys(database).create(body.name, scopes, who.actor, days=body.days)
+    )
+    return NewToken(**_values(record), token=text)
+
+
+async def revoke_token(service: Service, who: Who, token: TokenPath) -> None:
+    """Make a personal token void at once."""
+    await service.change(lambda database: Keys(database).revoke(token, who.actor))
+
+
+def _values(record: KeyRecord) -> dict[str, Any]:
+    return {
+        "id": record.id,
+        "name": record.name,
+        "scopes": sorted(record.scopes),
+        "state": record.state(now_ms()),
+        "created_at": record.created_at,
+        "created_by": record.created_by,
+        "expires_at": record.expires_at,
+        "used_at": record.used_at,
+        "revoked_at": record.revoked_at,
+    }
+
+
+def make_routes() -> Routes:
+    """Return the routes."""
+    routes, admin = Routes("access"), SCOPED[Scope.ADMIN]
+    routes.add("POST", "/login", log_in, public, errors=(401, 409))
+    routes.add("POST", "/logout", log_out, any_token, status=204, errors=(404, 409))
+    routes.add("GET", "/me", who_am_i, any_token)
+    routes.add("GET", "/tokens", list_tokens, admin)
+    routes.add("POST", "/tokens", create_token, admin, status=201, errors=(409,))
+    routes.add("DELETE", "/tokens/{token}", revoke_token, admin, status=204, errors=(404, 409))
+    return routes
