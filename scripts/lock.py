@@ -62,7 +62,7 @@ HEADER = """\
 # {purpose}
 # Every transitive package, pinned; made by `make lock` from pyproject.toml, not by hand.
 # Installed without dependencies, because silero-vad asks for torch, which Vixio does not use:
-# docs/dependencies.md.
+# docs/installation.md.
 """
 
 OWN = ROOT / "examples" / "ray_serve"

@@ -4,8 +4,9 @@
     python scripts/sizing.py --devices 1000000 --conversing 0.02
     python scripts/sizing.py --devices 1000 --conversing 1 --asr-rtf 0.18 --tts-rtf 0.08
 
-docs/sizing.md explains it and says which command measures each figure; each is an option, for those
-of your own machines. Money is counted only where a price is given, in whatever currency it is.
+docs/performance.md explains it and says which command measures each figure; each is an option, for
+those of your own machines. Money is counted only where a price is given, in whatever currency it
+is.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ GB = 1e6
 """In kilobytes."""
 MONTH_DAYS = 30.4
 CELL = 50_000
-"""Connected devices of one cluster at most: docs/cells.md."""
+"""Connected devices of one cluster at most: docs/operations.md."""
 
 FIGURES = {
     # Of one device at the speed of the reference machine: `vixio bench load`.

@@ -23,6 +23,6 @@ export PIP_CONSTRAINT
 "$python" "$here/scripts/pip_install.py" "$(grep -vc '^#' "$lock")" \
     ${TORCH_INDEX:+--extra-index-url "$TORCH_INDEX"} -r "$lock" -c "$here/requirements/funasr.lock"
 "$python" -c 'import torch' || {
-    echo "setup: torch is installed and cannot be loaded; see docs/dependencies.md" >&2
+    echo "setup: torch is installed and cannot be loaded; see docs/installation.md" >&2
     exit 1
 }

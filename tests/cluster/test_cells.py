@@ -1,4 +1,4 @@
-"""The front of docs/cells.md: haproxy, by whose map a device gets the addresses of its cell."""
+"""The front of the cells in docs/operations.md: haproxy, whose map has each device's cell."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from vixio.web.http.app import create_http_app
 from vixio.web.http.ota import OtaSettings
 from vixio.web.http.server import HttpServer
 
-PAGE = Path("docs/cells.md")
+PAGE = Path("docs/operations.md")
 MOVED, NEW = "02:00:00:00:00:AB", "02:00:00:00:00:01"
 CELLS = ("cell-1.example.org", "cell-2.example.org")
 

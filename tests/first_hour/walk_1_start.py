@@ -89,7 +89,7 @@ async def test_what_is_said_is_remembered_and_never_taken_for_a_farewell(house: 
         await device.type_text("remember that I like tea")
         assert "tea" in (await device.type_text("what do you know about me")).text
         name = device.config.device_id
-    # It lives longer than the process, as docs/memory.md says.
+    # It lives longer than the process, as docs/data.md says.
     kept = (await house.run(f".venv/bin/vixio memory --config first.yaml {name}")).text
     assert "tea" in kept
     async with (

@@ -89,4 +89,4 @@ async def test_ears_that_hear_no_chinese_are_named_at_the_start(house: House) ->
     config = {"assistant": {"language": "sw"}}
     async with house.serving("deaf.yaml", config) as (person, _):
         await person.expect(READY)
-        assert "docs/languages.md" in person.seen  # no catalogue of what the assistant says itself
+        assert "docs/speech.md" in person.seen  # no catalogue of what the assistant says itself

@@ -1,6 +1,6 @@
 """What becomes of a user who goes on after a turn that ended too early.
 
-docs/engineering/end-of-turn.md says what such an end costs; these are its cases.
+docs/engineering/performance.md says what such an end costs; these are its cases.
 """
 
 from __future__ import annotations

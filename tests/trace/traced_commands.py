@@ -114,7 +114,7 @@ ELSEWHERE = {
 """Commands with a trace of their own."""
 
 UNTRACED = {
-    "models get": "asks the hubs for the model that it is given; docs/local-models.md names them",
+    "models get": "asks the hubs for the model that it is given; docs/models.md names them",
     "tool-service": "needs the extra of a broker, and connects to that of its option --url",
 }
 """Commands whose purpose is a contact, or that the default install does not have."""

@@ -35,7 +35,7 @@ from vixio.settings import load_settings
 from vixio.web.http.routes.health import HEALTH_PATH
 from vixio.web.http.routes.ready import READY_PATH
 
-GUIDE = (ROOT / "docs" / "kubernetes.md").read_text(encoding="utf-8")
+GUIDE = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
 
 
 def dockerfile(keyword: str) -> list[str]:

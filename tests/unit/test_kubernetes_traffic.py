@@ -27,7 +27,7 @@ from vixio.web.http.routes.metrics import METRICS_PATH
 from vixio.web.http.routes.ready import READY_PATH
 from vixio.web.http.vision_offer import VISION_PATH
 
-GUIDE = (ROOT / "docs" / "kubernetes.md").read_text(encoding="utf-8")
+GUIDE = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
 OPERATIONS = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
 
 

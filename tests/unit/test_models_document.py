@@ -1,4 +1,4 @@
-"""docs/models.md says what there is: every reason, every name, and settings that load."""
+"""docs/models.md says what there is: reasons, names, presets, and settings that load."""
 
 from __future__ import annotations
 
@@ -13,7 +13,12 @@ from vixio.settings import load_settings
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "docs/models.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
+BLOCKS = [
+    block
+    for block in re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
+    if not block.startswith("# config.yaml of LiteLLM")
+]
+SERVERS = TEXT.partition("\n## Models on other machines\n")[2]
 
 
 def test_every_reason_and_every_name_is_explained() -> None:
@@ -35,3 +40,21 @@ def test_its_list_of_models_is_the_one_of_the_configuration() -> None:
     listed = load_settings(ROOT / "config/fallback.yaml", {"OPENAI_API_KEY": "k"})
     models = listed.agent.options.model_dump()["models"]
     assert [model["name"] for model in models] == ["openai", "openai", "phrasebook"]
+
+
+def test_the_presets_that_it_names_are_there() -> None:
+    named = set(re.findall(r"`(config/[^`]+)`", SERVERS))
+    assert named
+    assert {each for each in named if not ROOT.joinpath(each).is_file()} == set()
+
+
+def test_what_it_says_of_ray_serve_is_the_preset() -> None:
+    """The first block is the preset's recogniser and voice, but for the machine."""
+    preset = load_settings(ROOT / "config/ray-serve.yaml", {})
+    (block, *_) = re.findall(r"```yaml\n(.*?)```", SERVERS, re.DOTALL)
+    block = block.replace("192.168.1.30", "127.0.0.1")
+    for part in (preset.asr, preset.tts):
+        for _, each in part.parts():
+            for key in ("model", "base_url"):
+                if each.name == "openai":
+                    assert f"{key}: {each.options.model_dump()[key]}" in block

@@ -133,7 +133,7 @@ def test_the_lock_covers_what_the_packages_ask_for() -> None:
         name: [r for r in importlib.metadata.requires(name) or [] if applies(Requirement(r), here)]
         for name in versions
     }
-    # The one requirement that is left out on purpose: docs/dependencies.md.
+    # The one requirement that is left out on purpose: docs/installation.md.
     wanted["silero-vad"] = [r for r in wanted["silero-vad"] if Requirement(r).name != "torch"]
     for requirements in wanted.values():
         assert_covered(requirements, versions, here)

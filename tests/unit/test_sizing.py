@@ -1,4 +1,4 @@
-"""docs/sizing.md says what scripts/sizing.py prints, and that adds up."""
+"""docs/performance.md says what scripts/sizing.py prints, and that adds up."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "scripts" / "sizing.py"
-PAGE = (ROOT / "docs" / "sizing.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"^```\n\$ python scripts/sizing\.py (.*)\n([^`]*)```$", PAGE, re.MULTILINE)
 
 

@@ -91,7 +91,7 @@ def messages(settings: Settings) -> LanguageGap | None:
     return LanguageGap(
         language,
         f"there is no catalogue of messages in {language}, English ones are used",
-        f"add {primary(language)}.po to a folder that assistant.messages names (docs/languages.md)",
+        f"add {primary(language)}.po to a folder that assistant.messages names (docs/speech.md)",
     )
 
 

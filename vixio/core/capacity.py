@@ -33,7 +33,7 @@ LOOP_SHARE: Final = 0.6
 """Of these, what the thread of the event loop does. It is one, however many cores there are."""
 
 TURN_EVERY_S: Final = 10.0
-"""A device in conversation has a turn so often (docs/sizing.md, ``--turn-every``)."""
+"""A device in conversation has a turn so often (docs/performance.md, ``--turn-every``)."""
 
 LISTENED: Final = 0.7
 """Of this time, what the server listens: the rest of it the device plays the answer."""

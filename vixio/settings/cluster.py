@@ -17,7 +17,7 @@ _name = of_form(r"[A-Za-z0-9_-]{0,40}", "at most 40 letters, digits, - and _, su
 
 
 class ClusterSection(BrokerLogin, Section):
-    """Nodes that are one server, on any number of machines, joined by NATS. See docs/cluster.md."""
+    """Nodes that are one server, on any number of machines, joined by NATS: docs/operations.md."""
 
     secret: SecretStr
     """The same for all nodes, at least 16 bytes: a node with another one may not join. It also

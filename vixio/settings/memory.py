@@ -10,7 +10,7 @@ from vixio.settings.sections import Section
 
 
 class MemorySection(Section):
-    """The store of conversations and facts. ``docs/memory.md`` lists what is stored."""
+    """The store of conversations and facts. ``docs/data.md`` lists what is stored."""
 
     store: Literal["sqlite", "sqlalchemy", "redis", "none"] = "sqlite"
     path: str = ""

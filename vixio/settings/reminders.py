@@ -8,7 +8,7 @@ from vixio.settings.sections import Section
 
 
 class RemindersSection(Section):
-    """Reminders, timers, alarms, messages between devices. See docs/reminders.md."""
+    """Reminders, timers, alarms, messages between devices. See docs/data.md."""
 
     enabled: bool = True
     """Whether there are the tools, and anything is delivered."""

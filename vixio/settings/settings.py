@@ -59,7 +59,7 @@ from vixio.tools.mcp.settings import McpServerSettings, ServerName
 
 
 class ConversationsSection(Section):
-    """What was said, with the times of each stage and the tools. See docs/conversations.md."""
+    """What was said, with the times of each stage and the tools. See docs/data.md."""
 
     keep_days: float = Field(default=30, ge=0, le=36_500, allow_inf_nan=False)
     """How long a turn is kept; 0: none is."""

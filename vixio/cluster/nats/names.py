@@ -1,7 +1,7 @@
 """Subjects and buckets on NATS, and how device ids are written in them.
 
 All subjects begin with :data:`ROOT`: what is no node of the cluster needs none of them, and its
-permissions should deny them (docs/cluster.md).
+permissions should deny them (docs/operations.md).
 """
 
 from __future__ import annotations

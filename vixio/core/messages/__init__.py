@@ -1,6 +1,6 @@
 """What the assistant says and shows by itself, by language.
 
-The words are in catalogues, ``vixio/language/locale/<language>.po`` (docs/languages.md), and in
+The words are in catalogues, ``vixio/language/locale/<language>.po`` (docs/speech.md), and in
 those of a folder of one's own, which :func:`use_folder` adds for the whole process.
 """
 

@@ -1,6 +1,6 @@
 """The synthesis of one text by edge-tts, which can be ended at any time.
 
-The package is used unchanged (docs/dependencies.md). It streams through two nested generators, and
+The package is used unchanged (docs/installation.md). It streams through two nested generators, and
 closing the outer one leaves the inner one, with its socket, to the garbage collector. Therefore a
 task runs both: its cancellation unwinds them.
 """

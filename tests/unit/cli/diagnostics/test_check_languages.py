@@ -48,7 +48,7 @@ def test_a_language_without_messages(tmp_path: Path, monkeypatch: pytest.MonkeyP
     done = CliRunner().invoke(main, ["check", "--config", str(path)])
     assert done.output.splitlines()[1] == (
         "messages   warn    there is no catalogue of messages in nl, English ones are used: add "
-        "nl.po to a folder that assistant.messages names (docs/languages.md)"
+        "nl.po to a folder that assistant.messages names (docs/speech.md)"
     )
     assert done.exit_code == 0, "it works"
 

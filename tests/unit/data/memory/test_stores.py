@@ -202,7 +202,7 @@ async def test_facts_are_replaced(store: MemoryStore) -> None:
     assert await store.known() == []
 
 
-# The other one has no lock for it, as docs/memory.md says.
+# The other one has no lock for it, as docs/data.md says.
 @pytest.mark.parametrize(
     "store", [kind for kind in KINDS if kind != "sqlalchemy+sqlite"], indirect=True
 )
