@@ -21,9 +21,8 @@ from tests.support.waiting import until
 from vixio.bus.address import parse_address
 from vixio.cluster.nats.bucket import Bucket
 from vixio.cluster.nats.claims import Claims
-from vixio.cluster.nats.cluster import NatsCluster, Node
+from vixio.cluster.nats.cluster import STALL_S, NatsCluster, Node
 from vixio.cluster.nats.names import DEVICES, NEWS, PROTOCOL, STATE, proof_of
-from vixio.cluster.nats.stalls import STALL_S
 from vixio.core.cluster import LeaseLost, LossReason
 from vixio.core.errors import ConfigError
 from vixio.core.metrics import Counters

@@ -8,6 +8,7 @@ import re
 import secrets
 import socket
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -29,13 +30,47 @@ from vixio.cluster.nats.peers import Peers
 from vixio.cluster.nats.presence import NatsPresence
 from vixio.cluster.nats.revalidation import LeaseRevalidator
 from vixio.cluster.nats.rows import Table
-from vixio.cluster.nats.stalls import StallDetector
 from vixio.cluster.nats.state import State
+from vixio.core.clock import awake
 from vixio.core.cluster import RELEASE_S, Broadcast, Charged, Cluster, OnBroadcast, SharedLimits
 from vixio.core.errors import ConfigError
 from vixio.core.metrics import Counters
 from vixio.core.tasks import cancel_and_wait
 from vixio.core.tools.types import JsonObject
+
+STALL_S: Final = 1.5
+"""A process that stood still for so long trusts no lease until it has looked again. Less than
+``RELEASE_S``, after which the next holder goes on without an answer."""
+
+_BEAT_S: Final = 0.25
+
+
+class StallDetector:
+    """Detects stalls of the process: stopped, swapped out, or its event loop blocked.
+
+    ``stalled``: called with the seconds after each. What the process holds may have passed to
+    another node meanwhile. The clock also counts the time in which the machine slept.
+    """
+
+    def __init__(self, stalled: Callable[[float], None]) -> None:
+        self._stalled = stalled
+        self._last = awake()
+
+    @property
+    def fresh(self) -> bool:
+        """Whether the process has not stood still since it last looked."""
+        return awake() - self._last < STALL_S
+
+    async def run(self) -> None:
+        """Beat until it is cancelled."""
+        self._last = awake()
+        while True:
+            await asyncio.sleep(_BEAT_S)
+            gap = awake() - self._last
+            if gap >= STALL_S:
+                self._stalled(gap)
+            self._last = awake()
+
 
 _log = logging.getLogger(__name__)
 

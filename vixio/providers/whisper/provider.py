@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -17,10 +17,18 @@ from vixio.providers.local_recogniser.provider import LocalRecogniser
 from vixio.providers.model_path import InstalledFolder
 from vixio.providers.registry import ProviderFactory
 from vixio.providers.whisper.files import NAME, SIZE, installed, packaged
-from vixio.providers.whisper.languages import LANGUAGES
 
 if TYPE_CHECKING:
     from vixio.providers.whisper.model import WhisperModel
+
+_CODES: Final = """
+af am ar as az ba be bg bn bo br bs ca cs cy da de el en es et eu fa fi fo fr gl gu ha haw he hi hr
+ht hu hy id is it ja jw ka kk km kn ko la lb ln lo lt lv mg mi mk ml mn mr ms mt my ne nl nn no oc
+pa pl ps pt ro ru sa sd si sk sl sn so sq sr su sv sw ta te tg th tk tl tr tt uk ur uz vi yi yo zh
+"""
+
+LANGUAGES: Final = frozenset(_CODES.split())
+"""Those of the models of all sizes: ``LANGUAGES`` in whisper/tokenizer.py of openai-whisper."""
 
 
 class WhisperSettings(BaseModel):

@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 
 from vixio.providers.kokoro.phonemes import KokoroPhonemes
-from vixio.providers.kokoro.pieces import pieces
+from vixio.providers.kokoro.provider import pieces
 from vixio.providers.kokoro.vocabulary import NUMBERS, numbers
 
 

@@ -13,8 +13,8 @@ from vixio.core.errors import ProviderUnavailable
 from vixio.core.extras import how_to_install
 from vixio.providers import registry
 from vixio.providers.inference import packaged
+from vixio.providers.moonshine.model import Tokenizer
 from vixio.providers.moonshine.provider import MoonshineASRProvider, MoonshineSettings
-from vixio.providers.moonshine.tokenizer import Tokenizer
 
 
 def written(symbols: list[bytes]) -> bytes:

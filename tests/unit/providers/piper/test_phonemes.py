@@ -8,7 +8,7 @@ import pytest
 
 from vixio.core.errors import ProviderUnavailable
 from vixio.providers.piper.config import PiperVoiceConfig
-from vixio.providers.piper.phonemes import EspeakPhonemes, Letters
+from vixio.providers.piper.provider import EspeakPhonemes, Letters
 
 
 def phonemes_of(voice: str, *clusters: list[str]) -> EspeakPhonemes:

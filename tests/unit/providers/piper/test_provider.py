@@ -22,8 +22,12 @@ from vixio.providers import registry
 from vixio.providers.inference.packaged import PackagedFile, digest
 from vixio.providers.local_voice.worker import Sound, Utterance
 from vixio.providers.piper import provider
-from vixio.providers.piper.phonemes import EspeakPhonemes
-from vixio.providers.piper.provider import PiperLocalVoice, PiperSettings, PiperTTSProvider
+from vixio.providers.piper.provider import (
+    EspeakPhonemes,
+    PiperLocalVoice,
+    PiperSettings,
+    PiperTTSProvider,
+)
 from vixio.providers.tts import TTSProvider
 from vixio.testing.contract import TTSContract
 from vixio.testing.contract.base import Creator

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from vixio.composition.traces import mistake, wanted
 from vixio.core.metrics import ModelUse, ToolTiming, TurnTimeline
 from vixio.core.session.events import TurnEnded
-from vixio.telemetry.traces.environment import mistake, wanted
 from vixio.telemetry.traces.spans import TurnTrace, trace_of
 
 MARKS = {
