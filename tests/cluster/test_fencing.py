@@ -193,6 +193,7 @@ async def test_a_holder_that_stands_still_while_its_device_moves(
     """The first node stands still in the middle of what the second one asks of it."""
     async with members(bus, 2) as (first, second):
         assert (await first.acquire()).startswith("granted")
+        await asyncio.sleep(BETWEEN_S)
         end = first.gate.passed + step
         stopped = asyncio.Event()
 
@@ -231,6 +232,7 @@ async def test_a_node_whose_way_to_the_broker_is_slow(bus: JetStreamServer) -> N
     """A holder that hears nothing of the move ends its session once it does."""
     async with members(bus, 2) as (first, second):
         assert (await first.acquire()).startswith("granted")
+        await asyncio.sleep(BETWEEN_S)
         first.gate.close()
         assert (await second.acquire()).startswith("granted")
         first.gate.open()
