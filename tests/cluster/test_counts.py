@@ -166,8 +166,9 @@ async def test_the_metrics_of_the_nodes_show_it(bus: JetStreamServer, tmp_path: 
         second = DeviceConfig(ws_url=websocket(ports[1]), device_id=DEVICE, mode="manual")
         async with AsyncExitStack() as devices:
             await devices.enter_async_context(SimulatedDevice(first))
-            # Or else it may be too early to say which connection is the newer one.
-            await served[1].until(lambda found: found["connected"] == 1, "the device")
+            # Not before its session has begun: a device that connects again while it is still being
+            # claimed is counted as overtaken.
+            await served[1].until(lambda found: found["sessions"] == 1, "the device")
             await devices.enter_async_context(SimulatedDevice(second))
             assert await shown("claims_lost", 1, 1, "moved") == 1
             before = await shown("stalls", 2, 0)
