@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any, get_args, get_origin
 
@@ -120,7 +120,7 @@ def bounds(path: KeyPath, data: Mapping[str, Any]) -> str:
     field = keys_at(path[:-1], data).get(str(path[-1]))
     words: list[str] = []
     inclusive = False
-    for limit in field.metadata if field is not None else ():
+    for limit in _limits(field) if field is not None else ():
         match limit:
             case Ge(ge=value):
                 inclusive = True
@@ -132,6 +132,14 @@ def bounds(path: KeyPath, data: Mapping[str, Any]) -> str:
             case Lt(lt=value):
                 words.append(f"and below {value}" if words else f"below {value}")
     return " ".join(words) or "in its range"
+
+
+def _limits(field: Any) -> Iterator[object]:  # noqa: ANN401 - pydantic's FieldInfo
+    """Yield the limits of a number, also of one that may be None."""
+    yield from field.metadata
+    for each in get_args(field.annotation):
+        for given in getattr(each, "__metadata__", ()):
+            yield from getattr(given, "metadata", (given,))
 
 
 def suggest(path: KeyPath, data: Mapping[str, Any]) -> str:

@@ -74,6 +74,10 @@ def test_a_list_of_one_is_that_one(tmp_path: Path) -> None:
             ":4: asr[1].rejction: there is no such key, did you mean 'rejection'?",
         ),
         (
+            "asr:\n- name: pocketsphinx\n- workers: 0",
+            ":3: asr[1].workers: expected a number from 1 to 32, found 0",
+        ),
+        (
             "asr:\n- name: pocketsphinx\n- decoders: 0",
             ":3: asr[1].decoders: expected a number from 1 to 16, found 0",
         ),
