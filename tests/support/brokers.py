@@ -85,9 +85,10 @@ class BrokerServer(ABC):
         process.wait(10)
 
     def stop(self) -> None:
-        """Have it stand still."""
+        """Have it stand still; returns once it does, which takes its threads a moment."""
         assert self._process is not None
         self._process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, self._process.pid, os.WSTOPPED | os.WNOWAIT)
 
     def go_on(self) -> None:
         """Have it go on after that."""
