@@ -24,7 +24,7 @@ from tests.support import warm
 VENV = Path(sys.prefix)
 SETUP = "setup"
 SETUP_LOAD = 0.7
-OVERLAP = 0.2
+OVERLAP = 0.5
 """Cores beyond those that there are: a part that computes waits now and then, too."""
 OF_MAKE = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES")
 
@@ -93,10 +93,10 @@ def setup_jobs(targets: Sequence[Target], length: dict[str, float]) -> list[Job]
 
 
 def all_jobs(targets: Sequence[Target], folder: Path) -> list[Job]:
-    """Return the jobs of all targets: the longest first, what must be alone last."""
+    """Return the jobs of all targets: what is long or waits first, what must be alone last."""
     record = times.read()
     cut = [(target, part) for target in targets for part in parts(target, record)]
-    cut.sort(key=lambda each: (each[1].group.alone, -each[1].time.wall))
+    cut.sort(key=lambda each: (each[1].group.alone, each[1].time.cpu - 2 * each[1].time.wall))
     length = {target.name: 0.0 for target in targets}
     for target, part in cut:
         length[target.name] += part.time.wall

@@ -18,7 +18,8 @@ class Group:
     """Test files that are dealt to ``parts`` processes, by their measured times.
 
     ``paths``: files, folders or tests (``file::test``). ``without``: patterns of files that are not
-    meant. ``options``: of pytest. ``alone``: nothing runs beside them.
+    meant. ``options``: of pytest. ``alone``: nothing runs beside them. ``by_load``: files that wait
+    and files that compute go to different processes, and what computes fills the cores at the end.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Group:
     parts: int = 1
     options: Sequence[str] = ()
     alone: bool = False
+    by_load: bool = False
 
 
 @dataclass(frozen=True)
@@ -77,19 +79,38 @@ def files(group: Group) -> list[str]:
 
 
 def parts(target: Target, times: Times) -> Iterator[Part]:
-    """Cut a target into parts: the longest file first, each to the part with the least to do."""
+    """Cut a target into parts of about the same length."""
     for group in target.groups:
         found = {
             path: times.get((target.name, path.partition("::")[0]), UNKNOWN)
             for path in files(group)
         }
-        hands: list[list[str]] = [[] for _ in range(min(group.parts, len(found)))]
-        for path in sorted(found, key=lambda path: -found[path].wall):
-            min(hands, key=lambda hand: _sum(found[each] for each in hand).wall).append(path)
+        hands = (_by_load if group.by_load else _by_length)(found, min(group.parts, len(found)))
         for number, hand in enumerate(hands, 1):
             name = f"{target.name}/{group.name}" + (f"-{number}" if len(hands) > 1 else "")
             time = START + _sum(found[path] for path in hand)
             yield Part(name, group, tuple(sorted(hand)), time)
+
+
+def _by_length(found: Mapping[str, Time], parts: int) -> list[list[str]]:
+    """Deal the longest file first, each to the part with the least to do."""
+    hands: list[list[str]] = [[] for _ in range(parts)]
+    for path in sorted(found, key=lambda path: -found[path].wall):
+        min(hands, key=lambda hand: _sum(found[each] for each in hand).wall).append(path)
+    return hands
+
+
+def _by_load(found: Mapping[str, Time], parts: int) -> list[list[str]]:
+    """Cut the files into parts, from the one that waits most to the one that computes most."""
+    hands: list[list[str]] = [[] for _ in range(parts)]
+    # A second of processor counts twice, so that those that start last are short.
+    weight = {path: each.wall + each.cpu for path, each in found.items()}
+    whole, before = sum(weight.values()), 0.0
+    for path in sorted(found, key=lambda path: found[path].cpu / max(found[path].wall, 0.1)):
+        middle = before + weight[path] / 2
+        hands[min(int(middle / whole * parts), parts - 1)].append(path)
+        before += weight[path]
+    return [hand for hand in hands if hand]
 
 
 def _sum(times: Iterable[Time]) -> Time:
@@ -133,7 +154,8 @@ TARGETS = (
                 "unit",
                 ["tests"],
                 without=[*ELSEWHERE, *SPEAKING, "tests/e2e/*", "tests/session/*"],
-                parts=4,
+                parts=8,
+                by_load=True,
             ),
             Group("talk", ["tests/e2e", "tests/session", "firmware-test-client/tests"], parts=12),
         ],
