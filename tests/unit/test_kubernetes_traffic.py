@@ -19,7 +19,7 @@ from tests.support.kubernetes import (
     the,
 )
 from vixio.transports.xiaozhi.settings import XiaozhiSettings
-from vixio.web.api.app import PREFIX as API
+from vixio.web.api.routing import PREFIX as API
 from vixio.web.http.firmware_link import FIRMWARE_PATH
 from vixio.web.http.ota import OtaSettings
 from vixio.web.http.routes.health import HEALTH_PATH

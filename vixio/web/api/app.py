@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
@@ -12,6 +13,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
 from vixio import __version__
@@ -41,8 +43,6 @@ from vixio.web.api.routes import (
     voices,
 )
 from vixio.web.api.service import ApiService
-
-PREFIX: Final = "/api/v1"
 
 RESOURCES: Final = (
     devices,
@@ -76,6 +76,16 @@ _SECURITY: Final = {
 }
 
 
+@functools.cache
+def _routes() -> tuple[BaseRoute, ...]:
+    """Return all routes; the servers of a process share them.
+
+    They are not included as routers: FastAPI makes each route of an included one a second time, on
+    the first request, in the event loop.
+    """
+    return tuple(route for each in RESOURCES for route in each.make_routes().router.routes)
+
+
 def make_fastapi(settings: ApiSection, ports: Ports) -> FastAPI:
     """Return the routes as an application, without the checks of Front."""
     app = FastAPI(
@@ -86,9 +96,8 @@ def make_fastapi(settings: ApiSection, ports: Ports) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        routes=list(_routes()),
     )
-    for resource in RESOURCES:
-        app.include_router(resource.make_routes().router, prefix=PREFIX)
     for kind, answer in _ANSWERS.items():
         app.add_exception_handler(kind, answer)
     app.state.service = ApiService(settings, ports)

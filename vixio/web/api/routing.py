@@ -11,6 +11,7 @@ from fastapi import APIRouter, Depends
 from vixio.web.api.access import RULES, Rule, public
 from vixio.web.api.problems import MEDIA_TYPE
 
+PREFIX: Final = "/api/v1"
 ALWAYS: Final = (400, 403, 422, 429, 503)
 BODY: Final = (413, 415)
 PROBLEM: Final = {"$ref": "#/components/schemas/ProblemDetails"}
@@ -20,7 +21,7 @@ class Routes:
     """The routes of one resource."""
 
     def __init__(self, tag: str) -> None:
-        self.router = APIRouter(tags=[tag])
+        self.router = APIRouter(prefix=PREFIX, tags=[tag])
 
     def add(
         self,

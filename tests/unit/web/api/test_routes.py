@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any, cast, get_args
 
 import pytest
 from fastapi.routing import APIRoute
 
 from vixio.core.emotions import EMOTIONS
+from vixio.settings.api import ApiSection
 from vixio.web.api.access import RULES, Rule, public
-from vixio.web.api.app import PREFIX, RESOURCES
+from vixio.web.api.app import RESOURCES, make_fastapi
+from vixio.web.api.ports import Ports
 from vixio.web.api.routes.control import Emotion
 from vixio.web.api.routes.tokens import ScopeName
 from vixio.web.api.routing import Routes
 from vixio.web.api.scopes import Scope
 
-PUBLIC = {("POST", "/login"), ("GET", "/openapi.json")}
+PUBLIC = {("POST", "/api/v1/login"), ("GET", "/api/v1/openapi.json")}
 """The only routes without a token."""
 
 
@@ -54,8 +57,16 @@ def test_a_route_without_a_rule_is_found() -> None:
 
 
 def test_routes_are_only_under_the_prefix() -> None:
-    assert PREFIX == "/api/v1"
-    assert all(each.path.startswith("/") for each in routes())
+    assert all(each.path.startswith("/api/v1/") for each in routes())
+
+
+def test_the_first_request_makes_no_routes() -> None:
+    """FastAPI makes those of an included router then, in the event loop."""
+    limits = SimpleNamespace(on_charge=lambda *_: None)
+    ports = SimpleNamespace(cluster=SimpleNamespace(limits=limits))
+    app = make_fastapi(ApiSection(), cast(Ports, ports))
+    assert {type(each) for each in app.routes} == {APIRoute}
+    assert len(app.routes) == len(list(routes()))
 
 
 def test_every_scope_is_used_and_says_what_it_permits() -> None:
