@@ -26,10 +26,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from scripts.bench_broker_service import QUEUE
 from vixio.bus.queues import canonical
-from vixio.core.tools.runner import TurnTools
+from vixio.core.tools.runtime import ToolRuntime
+from vixio.core.tools.session import TurnTools
 from vixio.core.tools.types import ToolDefinition
 from vixio.tools.registry import SourceContext, resolve
-from vixio.tools.runtime import ToolRuntime
 from vixio_bench.nats_server import HOW_TO_GET, find_program, nats_server
 
 if TYPE_CHECKING:

@@ -25,13 +25,13 @@ from scripts.bench_broker import measure
 from vixio.core.metrics import ModelUse
 from vixio.core.tools.context import ToolContext
 from vixio.core.tools.local import func_to_tool_definition
+from vixio.core.tools.runtime import ToolRuntime
 from vixio.core.tools.toolset import ToolSet
 from vixio.core.tools.types import JsonObject, ToolCallResult, ToolDefinition, ToolOptions
 from vixio.providers.agent import AgentRequest
 from vixio.providers.openai_agent.model import Answer, ModelCall, ModelStream, ModelTool, Words
 from vixio.providers.openai_agent.settings import PhraseBookAgentSettings
 from vixio.providers.openai_agent.turn_loop import TurnLoop
-from vixio.tools.runtime import ToolRuntime
 
 CALLS = 2_000
 TURNS = 200

@@ -103,7 +103,7 @@ BREAKS = (
     Break(
         "a door that opens unasked",
         "tools",
-        "vixio/tools/confirm.py",
+        "vixio/core/tools/confirm.py",
         "        if self._agreed == (key, turn_id):\n",
         "        if True:\n",
         "nothing is done before the user's yes",

@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from vixio.core.tools.context import ToolContext
     from vixio.core.tools.function import FunctionCaller
     from vixio.core.tools.late import Deferred
+    from vixio.core.tools.source import Fault, ToolSource
     from vixio.core.tools.types import ToolCallResult, ToolDefinition, ToolOptions
     from vixio.core.turns import endpointing, interruption
     from vixio.server import Server
     from vixio.settings import Settings
     from vixio.tools.decorator import tool, toolbox
-    from vixio.tools.source import Fault, ToolSource
 
 __version__ = "0.1.0"
 
@@ -48,7 +48,7 @@ _MODULES = {
     "Deferred": "vixio.core.tools.late",
     "Device": "vixio.core.device",
     "DeviceProfile": "vixio.core.device",
-    "Fault": "vixio.tools.source",
+    "Fault": "vixio.core.tools.source",
     "FunctionCaller": "vixio.core.tools.function",
     "Pipeline": "vixio.core.pipeline",
     "Priority": "vixio.core.session.speech",
@@ -66,7 +66,7 @@ _MODULES = {
     "ToolDefinition": "vixio.core.tools.types",
     "ToolError": "vixio.core.errors",
     "ToolOptions": "vixio.core.tools.types",
-    "ToolSource": "vixio.tools.source",
+    "ToolSource": "vixio.core.tools.source",
     "VixioError": "vixio.core.errors",
     "WrittenReply": "vixio.core.session.written_reply",
     "commands": "vixio.core",

@@ -41,6 +41,7 @@ from vixio.core.session.conversation import Conversation
 from vixio.core.session.directory import SessionDirectory
 from vixio.core.session.events import EventBus
 from vixio.core.session.session import SharedParts
+from vixio.core.tools.source import ToolSource
 from vixio.core.transport import TransportBase
 from vixio.core.turns.endpointing import EndpointingFactory
 from vixio.core.turns.interruption import InterruptionFactory
@@ -48,7 +49,6 @@ from vixio.settings import Settings
 from vixio.telemetry.logging.setup import configure_logging, flush_logs
 from vixio.tools.from_settings import make_runtime
 from vixio.tools.local import LocalTool, app_source
-from vixio.tools.source import ToolSource
 from vixio.transports.admission.admission import Admission
 from vixio.transports.xiaozhi.transport import XiaozhiTransport
 from vixio.transports.xiaozhi.websocket.carrier import WebSocketCarrier

@@ -18,11 +18,11 @@ from tests.support.brokers import BrokerServer
 from tests.support.servers import python
 from tests.support.waiting import until
 from vixio.core.metrics import Counters
+from vixio.core.tools.runtime import ToolRuntime
+from vixio.core.tools.session import SessionTools
 from vixio.core.tools.types import ToolCallResult
 from vixio.tools.broker.source import BrokerSource
 from vixio.tools.registry import SourceContext, resolve
-from vixio.tools.runtime import ToolRuntime
-from vixio.tools.session import RuntimeSession
 
 pytestmark = on_servers
 
@@ -90,7 +90,7 @@ async def logged(process: asyncio.subprocess.Process, words: str) -> str:
 @asynccontextmanager
 async def source(
     url: str, name: str, **options: object
-) -> AsyncIterator[tuple[BrokerSource, RuntimeSession]]:
+) -> AsyncIterator[tuple[BrokerSource, SessionTools]]:
     """Run a runtime with the broker as its only source, and a session."""
     factory = resolve("broker")
     settings = factory.settings_model.model_validate(
@@ -113,7 +113,7 @@ def begun(file: Path) -> bool:
     return file.exists() and file.read_text() == "begun\n"
 
 
-async def call(session: RuntimeSession, name: str, **arguments: object) -> ToolCallResult:
+async def call(session: SessionTools, name: str, **arguments: object) -> ToolCallResult:
     """Call a tool as the model does."""
     tool = next(tool for tool in session.toolset.definitions() if tool.name == name)
     async with asyncio.timeout(LIMIT):

@@ -22,13 +22,13 @@ from tests.chaos.speaking import NumberBackend, TonedTTS, broken_tools
 from tests.support.held_up import waited_ns
 from vixio.core.host import SessionHost
 from vixio.core.tools.local import func_to_tool_definition
+from vixio.core.tools.source import FixedSource
 from vixio.core.tools.types import ToolOptions
 from vixio.core.transport import DeviceConnection, TransportBase
 from vixio.providers.pocketsphinx.provider import PocketSphinxASRProvider
 from vixio.server import Providers, Server
 from vixio.settings import Settings
 from vixio.telemetry.logging.setup import configure_logging, flush_logs
-from vixio.tools.source import FixedSource
 
 TIMEOUT = 2.0
 """Seconds that a provider or a tool gets; the product's own bounds are ten times as long."""

@@ -14,6 +14,7 @@ from tests.chaos.hearing import MEGABYTES
 from tests.chaos.plan import Plan
 from vixio.core.chunk import TextDelta, ToolCalled, ToolReturned
 from vixio.core.clock import now
+from vixio.core.tools.runner import DIRECT
 from vixio.core.tools.types import ToolDefinition
 from vixio.providers.agent import (
     AgentBackend,
@@ -23,7 +24,6 @@ from vixio.providers.agent import (
     SystemPrompt,
 )
 from vixio.providers.tts import TTSProvider
-from vixio.tools.runtime import DIRECT
 
 SPOKEN = 5
 """Characters of a sentence that are spoken, unless it is the answer to a number."""

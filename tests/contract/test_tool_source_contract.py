@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from tests.support.a2a_agent import echoing_agent
+from vixio.core.tools.source import ToolSource
 from vixio.testing.contract import ToolSourceContract
 from vixio.testing.contract.base import Creator
 from vixio.tools.registry import SourceContext, resolve, types
-from vixio.tools.source import ToolSource
 
 PLAIN_MCP = Path(__file__).parents[1] / "support" / "plain_mcp.py"
 

@@ -13,6 +13,7 @@ from tests.support import patient
 from tests.support.waiting import until
 from vixio.core.session.events import Event, TurnEnded
 from vixio.core.session.session import Session
+from vixio.core.tools.source import ToolSource
 from vixio.core.turns.endpointing import EndpointingFactory
 from vixio.core.turns.interruption import InterruptionFactory
 from vixio.providers.agent import AgentBackend
@@ -22,7 +23,6 @@ from vixio.providers.vad import VADProvider
 from vixio.providers.vision import VisionProvider
 from vixio.server import Providers, Server
 from vixio.settings import Settings
-from vixio.tools.source import ToolSource
 
 NO_GAPS = {"jitter_ms": 5_000, "stall_ms": 60_000}
 """A device that lives in the server's process sends nothing while the machine holds up both."""

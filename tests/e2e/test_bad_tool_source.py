@@ -11,10 +11,10 @@ import pytest
 from firmware_test_client import SimulatedDevice
 from tests.e2e.harness import serving
 from vixio.core.timeouts import Timeouts
+from vixio.core.tools.source import FixedSource, ToolSource
 from vixio.core.tools.types import ToolDefinition
 from vixio.settings import Settings
 from vixio.testing import ScriptedAgentBackend, ScriptedTTS
-from vixio.tools.source import FixedSource, ToolSource
 
 LIMIT = 50.0
 

@@ -11,9 +11,9 @@ from tests.e2e.harness import serving, settings
 from tests.support.llm_server import Call, LLMServer, calls, text
 from tests.support.waiting import until
 from vixio.core.tools.local import func_to_tool_definition
+from vixio.core.tools.source import FixedSource
 from vixio.testing import ScriptedTTS
 from vixio.tools import Deferred
-from vixio.tools.source import FixedSource
 
 BOOKED = "Your table is booked for eight."
 

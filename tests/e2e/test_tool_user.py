@@ -7,9 +7,9 @@ import pytest
 from firmware_test_client import SimulatedDevice
 from tests.e2e.harness import serving, settings
 from vixio.core.tools.local import func_to_tool_definition
+from vixio.core.tools.source import FixedSource
 from vixio.testing import ScriptedAgentBackend, ScriptedASR, ScriptedTTS, ScriptedVAD, ToolUse
 from vixio.tools import ToolContext
-from vixio.tools.source import FixedSource
 
 ANNS = "02:00:00:00:00:0a"
 

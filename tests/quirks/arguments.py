@@ -1,4 +1,4 @@
-"""What models write as the arguments of a call; ``unit/tools/test_arguments.py`` has more."""
+"""What models write as the arguments of a call; ``unit/core/tools/test_arguments.py`` has more."""
 
 from __future__ import annotations
 

@@ -9,8 +9,8 @@ from tests.quirks.agents import AGENTS, applies, script
 from tests.quirks.quirk import TOOLS, Quirk
 from tests.quirks.service import Service, offered
 from tests.support.tool_turns import FakeDevice, Talk, returned, spoken
+from vixio.core.tools.runtime import ToolRuntime
 from vixio.core.tools.toolset import DEVICE_SOURCE
-from vixio.tools.runtime import ToolRuntime
 
 TABLES = (streams, names, arguments, refusals, texts)
 MARKS = {"litellm": [pytest.mark.filterwarnings("ignore")]}  # the warnings of LiteLLM itself

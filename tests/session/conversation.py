@@ -20,6 +20,7 @@ from vixio.core.session.log import SessionLog
 from vixio.core.session.session import Session, SharedParts
 from vixio.core.session.settings import SessionSettings
 from vixio.core.timeouts import Timeouts
+from vixio.core.tools.runtime import ToolRuntime
 from vixio.core.tools.toolset import ToolSet
 from vixio.core.turns.endpointing import EndpointingFactory
 from vixio.core.turns.interruption import CutAtVoice, InterruptionFactory
@@ -40,7 +41,6 @@ from vixio.testing import (
     silence,
     speech,
 )
-from vixio.tools.runtime import ToolRuntime
 
 P = ParamSpec("P")
 

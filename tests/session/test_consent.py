@@ -14,11 +14,11 @@ from vixio.core.device import DeviceProfile
 from vixio.core.session.session import Session
 from vixio.core.session.speech import SpeechStatus
 from vixio.core.tools.local import func_to_tool_definition
+from vixio.core.tools.runtime import ToolRuntime
+from vixio.core.tools.source import FixedSource
 from vixio.core.tools.types import ToolOptions
 from vixio.testing import ScriptedAgent, ScriptedASR, ToolUse
 from vixio.tools import Deferred
-from vixio.tools.runtime import ToolRuntime
-from vixio.tools.source import FixedSource
 
 OVEN = "Dinner is ready. Shall I turn off the oven?"
 

@@ -19,6 +19,8 @@ from vixio.core.session.events import Failure, SpeechPlayed
 from vixio.core.session.filler import SILENT_S
 from vixio.core.session.settings import SessionSettings
 from vixio.core.tools.local import func_to_tool_definition
+from vixio.core.tools.runtime import ToolRuntime
+from vixio.core.tools.source import FixedSource
 from vixio.core.tools.types import ToolOptions
 from vixio.core.turns.interruption import Decision, InterruptionFactory, Overlap, PauseAtVoice
 from vixio.testing import (
@@ -31,8 +33,6 @@ from vixio.testing import (
     speech,
 )
 from vixio.tools.builtin import builtin_source
-from vixio.tools.runtime import ToolRuntime
-from vixio.tools.source import FixedSource
 
 AFTER = 2.0
 A_CHAR_S = 0.05

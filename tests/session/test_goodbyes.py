@@ -15,12 +15,12 @@ from vixio.core.history import AssistantMessage, UserMessage
 from vixio.core.messages import message
 from vixio.core.session.settings import SessionSettings
 from vixio.core.tools.local import func_to_tool_definition
+from vixio.core.tools.runtime import ToolRuntime
+from vixio.core.tools.source import FixedSource
 from vixio.core.tools.types import ToolOptions
 from vixio.core.turns.interruption import PauseAtVoice
 from vixio.testing import ScriptedAgent, ScriptedASR, ScriptedTTS, ToolUse, silence
 from vixio.tools import Deferred
-from vixio.tools.runtime import ToolRuntime
-from vixio.tools.source import FixedSource
 
 IDLE = 20.0
 REST = message("goodbye_idle", "en")
@@ -188,7 +188,7 @@ async def test_work_that_goes_on_is_waited_for() -> None:
 
 @on_virtual_time
 async def test_a_question_is_left_open_for_as_long_as_a_yes_counts() -> None:
-    from vixio.tools.confirm import CONFIRM_WITHIN
+    from vixio.core.tools.confirm import CONFIRM_WITHIN
 
     async def unlock() -> str:
         """Unlock the door."""

@@ -9,10 +9,10 @@ from vixio.core.chunk import TextInput
 from vixio.core.history import AssistantMessage, ToolCallItem, ToolResultItem, UserMessage
 from vixio.core.session.events import TurnStarted
 from vixio.core.tools.local import func_to_tool_definition
+from vixio.core.tools.runtime import ToolRuntime
+from vixio.core.tools.source import FixedSource
 from vixio.testing import ScriptedAgent, ScriptedASR, ScriptedTTS, ToolUse
 from vixio.tools import Deferred
-from vixio.tools.runtime import ToolRuntime
-from vixio.tools.source import FixedSource
 
 BOOKED = "Your table is booked for eight o'clock."
 

@@ -12,10 +12,10 @@ from vixio.core.errors import REQUEST, ProviderError
 from vixio.core.history import AssistantMessage
 from vixio.core.session.events import Failure, SpeechPlayed
 from vixio.core.tools.local import func_to_tool_definition
+from vixio.core.tools.runtime import ToolRuntime
+from vixio.core.tools.source import FixedSource
 from vixio.testing import ScriptedAgent, ScriptedTTS
 from vixio.testing.providers import Step, ToolUse
-from vixio.tools.runtime import ToolRuntime
-from vixio.tools.source import FixedSource
 
 CRASH = ProviderError("scripted", "its process crashed on this text", reason=REQUEST)
 STORY = ("Here is one. ", "Here is **two**. ", "Here is three. ", "Here is four.")

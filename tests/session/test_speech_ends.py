@@ -16,9 +16,9 @@ from vixio.core.session.session import MAX_SPEECHES, Session
 from vixio.core.session.speech import Priority, SpeechHandle, SpeechOutcome, SpeechStatus
 from vixio.core.session.speech_queue import MAX_WAITING
 from vixio.core.tools.local import func_to_tool_definition
+from vixio.core.tools.runtime import ToolRuntime
+from vixio.core.tools.source import FixedSource
 from vixio.testing import ManualConnection, ScriptedAgent, ScriptedTTS, ToolUse
-from vixio.tools.runtime import ToolRuntime
-from vixio.tools.source import FixedSource
 
 NEWS = "The washing machine is done."
 

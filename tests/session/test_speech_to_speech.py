@@ -30,9 +30,9 @@ from vixio.core.session.session import Session, SharedParts
 from vixio.core.session.settings import SessionSettings
 from vixio.core.session.speech import SpeechStatus
 from vixio.core.tools.local import func_to_tool_definition
+from vixio.core.tools.runtime import ToolRuntime
+from vixio.core.tools.source import FixedSource
 from vixio.testing import ManualConnection, silence, speech
-from vixio.tools.runtime import ToolRuntime
-from vixio.tools.source import FixedSource
 
 
 async def look() -> str:

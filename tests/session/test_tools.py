@@ -10,11 +10,11 @@ from tests.session.conversation import Conversation, on_virtual_time
 from vixio.core.chunk import ListenMode, ListenStart, TextInput
 from vixio.core.history import AssistantMessage, ToolCallItem, ToolResultItem, UserMessage
 from vixio.core.tools.local import func_to_tool_definition
+from vixio.core.tools.runtime import ToolRuntime
+from vixio.core.tools.source import FixedSource
 from vixio.testing import ScriptedAgent, ScriptedASR, ScriptedTTS, ToolUse
 from vixio.tools import ToolContext
 from vixio.tools.builtin import builtin_source
-from vixio.tools.runtime import ToolRuntime
-from vixio.tools.source import FixedSource
 
 
 async def slow(context: ToolContext) -> str:

@@ -47,9 +47,6 @@ SHARED = (
 )
 """What several vendors' folders have in common."""
 
-RUNNING = ("vixio.tools.arguments", "vixio.tools.runtime")
-"""What an agent provider may use to run tools on its own, without a session."""
-
 SOURCE_SETTINGS = (
     "vixio.tools.a2a.settings",
     "vixio.tools.broker.login",
@@ -82,6 +79,7 @@ RULES = (
     # It drives the simulated device, which itself never sees ``vixio``.
     Rule("vixio.cli.demo", ("vixio", "firmware_test_client"), (ANY,)),
     *(Rule(f"vixio.{name}", ("vixio",), (ANY,)) for name in SEES_ALL),
+    Rule("vixio.core.tools", ("vixio.core",), ("jsonschema", "referencing")),
     Rule("vixio.core"),
     *(Rule(f"vixio.{name}", alone=True) for name in ("data", "language", "telemetry", "web")),
     Rule("vixio.providers", alone=True),
@@ -126,7 +124,6 @@ RULES = (
             "vixio.providers.fallback.making",
             "vixio.providers.registry",
             "vixio.language.phrasebook",
-            *RUNNING,
         ),
         (ANY,),
     ),
@@ -144,7 +141,7 @@ RULES = (
     Rule("vixio.tools.rest", ("vixio.core", "vixio.tools"), (ANY,)),
     # Between the two: settings validate the options of sources, and a runtime is made of settings.
     Rule("vixio.tools.from_settings", ("vixio.core", "vixio.tools", "vixio.settings"), PYDANTIC),
-    Rule("vixio.tools", ("vixio.core",), ("jsonschema", "referencing", *PYDANTIC)),
+    Rule("vixio.tools", ("vixio.core",), PYDANTIC),
     Rule("vixio.data.backup", ("vixio", "vixio.core", "vixio.data.database", "vixio.data.memory")),
     Rule("vixio.data.conversations", ("vixio.core", "vixio.data.database")),
     Rule("vixio.data.database", ("vixio.core",), ("asyncpg",)),
@@ -152,7 +149,7 @@ RULES = (
         "vixio.data.devices",
         ("vixio.core", "vixio.data.database", "vixio.settings", "vixio.transports.admission"),
     ),
-    Rule("vixio.data.reminders", ("vixio.core", "vixio.data.database", "vixio.tools.source")),
+    Rule("vixio.data.reminders", ("vixio.core", "vixio.data.database")),
     Rule(
         "vixio.data.memory",
         (
@@ -197,7 +194,6 @@ RULES = (
             "vixio.web.http.public_url",
             "vixio.web.http.server",
             "vixio.settings.a2a",
-            "vixio.tools.arguments",
             "vixio.transports.admission",
         ),
         (ANY,),

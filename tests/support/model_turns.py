@@ -8,8 +8,8 @@ from typing import Any
 from tests.support.llm_server import LLMServer
 from tests.support.tool_turns import Talk
 from vixio.core.device import DeviceProfile
+from vixio.core.tools.runtime import ToolRuntime
 from vixio.providers.openai_agent.backend import OpenAIAgentBackend
-from vixio.tools.runtime import ToolRuntime
 
 
 def made(

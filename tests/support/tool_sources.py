@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
-from vixio.tools.source import ToolSource
+from vixio.core.tools.source import ToolSource
 
 BOUND = 60.0
 """Seconds for a source to know whether it works, and to close, on a busy machine."""

@@ -12,12 +12,12 @@ from vixio.core.device import DeviceProfile
 from vixio.core.history import History
 from vixio.core.station import StationContext
 from vixio.core.tools.context import ToolContext
+from vixio.core.tools.runtime import ToolRuntime
 from vixio.core.tools.toolset import DEVICE_SOURCE
 from vixio.core.tools.types import JsonObject, ToolCallResult, ToolDefinition, ToolOptions
 from vixio.providers.agent import AgentProvider
 from vixio.stations.agent import AgentStation
 from vixio.stations.sentence_aggregator import SentenceAggregatorStation
-from vixio.tools.runtime import ToolRuntime
 
 LIMIT = 30.0
 

@@ -65,7 +65,7 @@ PRELOADED: Final = (
     "vixio.providers.silero_vad.provider",
     "vixio.server",
     "vixio.cli.setup.steps",
-    "vixio.tools.schemas",
+    "vixio.core.tools.schemas",
     # Of others, what is imported later than the module that needs it.
     "agents",
     "aiosqlite",

@@ -15,7 +15,7 @@ from vixio.core.host import SessionHost
 from vixio.core.session.conversation import Conversation, ConversationSettings
 from vixio.core.session.events import Event, EventBus, SessionOpened
 from vixio.core.timeouts import Timeouts
-from vixio.core.tools.runner import ToolHost
+from vixio.core.tools.runtime import ToolRuntime
 from vixio.providers.pool.pool import ProviderPool
 from vixio.providers.pool.watched import WatchedAgent
 from vixio.settings import Settings
@@ -37,7 +37,7 @@ class Conversations:
         settings: Settings,
         pool: ProviderPool,
         engines: EngineBuilder,
-        tools: ToolHost,
+        tools: ToolRuntime,
         host: SessionHost,
         profile_of: ProfileResolver,
         started: Callable[[], Awaitable[None]],

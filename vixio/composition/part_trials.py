@@ -23,10 +23,10 @@ from vixio.web.api.server_view import CheckBusy, CheckEnded, PartName, TriedPart
 if TYPE_CHECKING:
     from vixio.cli.diagnostics.row import Row
     from vixio.cli.diagnostics.trials import Trial, Trials
+    from vixio.core.tools.source import ToolSource
     from vixio.data.database.database import Database
     from vixio.providers.pool.loader import ProviderLoader
     from vixio.server import Server
-    from vixio.tools.source import ToolSource
 
 PART_S: Final = 20.0
 """For one part; a turn would not wait longer for any."""

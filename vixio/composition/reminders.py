@@ -12,6 +12,7 @@ from vixio.core.device import Device
 from vixio.core.host import SessionHost
 from vixio.core.metrics import Counters
 from vixio.core.session.directory import SessionDirectory
+from vixio.core.tools.source import ToolSource
 from vixio.data.devices.profiles import is_pattern
 from vixio.data.devices.records import UNKNOWN
 from vixio.data.devices.registry import DeviceRegistry
@@ -22,7 +23,6 @@ from vixio.data.reminders.service import ReminderService
 from vixio.data.reminders.tools import reminder_source
 from vixio.settings import Settings
 from vixio.settings.reminders import RemindersSection
-from vixio.tools.source import ToolSource
 from vixio.web.feed.content import Content
 from vixio.web.feed.happenings import ended, reminder_changed
 

@@ -11,6 +11,7 @@ from vixio.core.cluster import Cluster
 from vixio.core.daily_turns import DailyTurns
 from vixio.core.metrics import Counters
 from vixio.core.tasks import cancel_and_wait
+from vixio.core.tools.runtime import ToolRuntime
 from vixio.data.database.database import Database
 from vixio.data.database.link import Link
 from vixio.data.devices.turn_counts import StoredTurns
@@ -22,7 +23,6 @@ from vixio.providers.pool.loader import ProviderLoader
 from vixio.providers.pool.warming import WarmingVision
 from vixio.providers.vision import VisionProvider
 from vixio.settings import Settings
-from vixio.tools.runtime import ToolRuntime
 from vixio.web.http.vision_service import VisionService
 
 
@@ -58,7 +58,7 @@ class SharedServices:
 
     async def _start(self) -> None:
         # With the first schema of a tool, jsonschema would be imported on the event loop.
-        schemas = asyncio.to_thread(import_module, "vixio.tools.schemas")
+        schemas = asyncio.to_thread(import_module, "vixio.core.tools.schemas")
         await asyncio.gather(schemas, self._tools.start())
         if self._memory is not None:
             self._memory.start()

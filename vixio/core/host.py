@@ -29,7 +29,7 @@ from vixio.core.session.lease_holder import LeaseHolder
 from vixio.core.session.log import SessionLog
 from vixio.core.session.session import Session, SharedParts
 from vixio.core.session.settings import SessionSettings
-from vixio.core.tools.runner import ToolHost
+from vixio.core.tools.runtime import ToolRuntime
 from vixio.core.tools.toolset import DEVICE_SOURCE, ToolSet
 from vixio.core.tools.types import ToolDefinition
 from vixio.core.transport import TRY_AGAIN, DeviceConnection, TransportBase
@@ -61,7 +61,7 @@ class SessionHost:
         settings: SessionSettings | None = None,
         counters: Counters | None = None,
         histories: HistoryStore | None = None,
-        tool_host: ToolHost | None = None,
+        tool_host: ToolRuntime | None = None,
         cluster: Cluster | None = None,
         shared: SharedParts | None = None,
     ) -> None:

@@ -10,15 +10,17 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from vixio.core.chunk import Chunk, PartialTranscript
 from vixio.core.clock import now
 from vixio.core.history import History
 from vixio.core.metrics import Counters, TurnTimeline
-from vixio.core.tools.runner import SessionTools
 from vixio.core.tools.toolset import ToolSet
 from vixio.core.voice_latency import VoiceLatency
+
+if TYPE_CHECKING:
+    from vixio.core.tools.session import SessionTools
 
 MAX_TIMELINES = 16
 """Records of turns that are kept while late stages may still write into them."""

@@ -12,7 +12,7 @@ from typing import Any
 from vixio.core.audio import LISTEN_RATE, pcm_bytes, pcm_seconds
 from vixio.core.chunk import TextDelta, ToolCalled, ToolReturned
 from vixio.core.metrics import ModelUse
-from vixio.core.tools.runner import ToolRunner
+from vixio.core.tools.runner import DIRECT, ToolRunner
 from vixio.core.tools.types import ToolDefinition
 from vixio.providers.agent import (
     AgentBackend,
@@ -24,7 +24,6 @@ from vixio.providers.agent import (
 from vixio.providers.asr import ASRProvider, ASRStream, Recognition, SpeechHints
 from vixio.providers.tts import TTSProvider
 from vixio.providers.vad import VADProvider, VADStream
-from vixio.tools.runtime import DIRECT
 
 LOUD = 500
 """A window with a sample beyond this is speech to :class:`ScriptedVAD`."""

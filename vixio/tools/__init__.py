@@ -1,12 +1,12 @@
-"""Tools from any source, under one runtime with the same rules for all.
+"""Tools from any source. All run under one runtime, with the same rules.
 
 What the author of a tool needs stands here and is cheap to import::
 
     from vixio.tools import Deferred, ToolContext, ToolError, tool, toolbox
 
-``runtime`` runs the calls. ``source`` is the interface of tool sources: Python functions
-(``local``), built-in tools (``builtin``), MCP servers (``mcp``), REST services (``rest``), and the
-types of other packages (``registry``).
+``vixio.core.tools.runtime`` runs the calls. The sources here: Python functions (``local``),
+built-in tools (``builtin``), MCP servers (``mcp``), REST services (``rest``), services on a message
+broker (``broker``), A2A agents (``a2a``), and the types of other packages (``registry``).
 """
 
 from vixio.core.errors import ToolError

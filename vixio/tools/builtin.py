@@ -12,8 +12,8 @@ from vixio.core.facts import FactStore, InMemoryFactStore, person_owner
 from vixio.core.tools.context import ToolContext
 from vixio.core.tools.function import FunctionCaller
 from vixio.core.tools.local import func_to_tool_definition, get_date, get_time
+from vixio.core.tools.source import FixedSource
 from vixio.core.tools.types import JsonObject, ToolDefinition, ToolOptions
-from vixio.tools.source import FixedSource
 
 BUILTIN_SOURCE = "builtin"
 

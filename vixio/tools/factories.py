@@ -7,10 +7,10 @@ from typing import Annotated
 
 from pydantic import Field
 
+from vixio.core.tools.source import ToolSource
 from vixio.tools.builtin import builtin_source
 from vixio.tools.local import LocalSource
 from vixio.tools.registry import SourceContext, ToolSourceFactory
-from vixio.tools.source import ToolSource
 from vixio.tools.source_settings import SourceSettings
 
 Name = Annotated[str, Field(min_length=1)]

@@ -11,14 +11,14 @@ from vixio.core.device import ToolAccess
 from vixio.core.errors import ConfigError
 from vixio.core.facts import FactStore
 from vixio.core.metrics import Counters
+from vixio.core.tools.policy import ToolPolicy
+from vixio.core.tools.runtime import RuntimeSettings, ToolRuntime
+from vixio.core.tools.source import ToolSource
 from vixio.settings import Settings
 from vixio.settings.tools import ToolsSettings
 from vixio.tools.factories import BuiltinSettings, LocalSettings
-from vixio.tools.policy import ToolPolicy
 from vixio.tools.registry import SourceContext, resolve
 from vixio.tools.rest.settings import RestSettings
-from vixio.tools.runtime import RuntimeSettings, ToolRuntime
-from vixio.tools.source import ToolSource
 
 
 @dataclass(frozen=True, slots=True)

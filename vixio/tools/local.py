@@ -22,9 +22,9 @@ from typing import Any, get_type_hints
 
 from vixio.core.tools.context import ToolContext
 from vixio.core.tools.local import func_to_tool_definition
+from vixio.core.tools.source import Fault, FixedSource, ToolSource
 from vixio.core.tools.types import ToolDefinition, ToolOptions
 from vixio.tools.decorator import is_toolbox, mark_of
-from vixio.tools.source import Fault, FixedSource, ToolSource
 
 _log = logging.getLogger(__name__)
 

@@ -31,7 +31,7 @@ from pydantic import BaseModel
 from vixio.core.facts import FactStore
 from vixio.core.metrics import Counters
 from vixio.core.plugins import Plugin, PluginGroup
-from vixio.tools.source import ToolSource
+from vixio.core.tools.source import ToolSource
 
 __all__ = ["ENTRY_POINT_GROUP", "SourceContext", "ToolSourceFactory", "resolve"]
 

@@ -15,10 +15,10 @@ from vixio.cli.commands import main
 from vixio.core.errors import ProviderError
 from vixio.core.history import History
 from vixio.core.session.conversation import Conversation
+from vixio.core.tools.runtime import ToolRuntime
 from vixio.testing import ScriptedAgent
 from vixio.testing.providers import Step, ToolUse
 from vixio.tools.builtin import builtin_source
-from vixio.tools.runtime import ToolRuntime
 
 
 @pytest.fixture(autouse=True)

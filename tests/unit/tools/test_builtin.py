@@ -9,22 +9,22 @@ from tests.support.tool_turns import FakeDevice
 from vixio.core.chunk import Chunk, Farewell
 from vixio.core.device import DeviceProfile
 from vixio.core.errors import ConfigError
+from vixio.core.tools.runtime import ToolRuntime
+from vixio.core.tools.session import SessionTools
 from vixio.core.tools.toolset import DEVICE_SOURCE
 from vixio.tools.builtin import STATUS_TOOL, VOLUME_TOOL, builtin_source
-from vixio.tools.runtime import ToolRuntime
-from vixio.tools.session import RuntimeSession
 
 LOUD = '{"audio_speaker": {"volume": 40}}'
 
 
-def session(device: FakeDevice | None = None, device_id: str = "a") -> RuntimeSession:
+def session(device: FakeDevice | None = None, device_id: str = "a") -> SessionTools:
     opened = ToolRuntime([builtin_source()]).open(device_id, "s")
     if device is not None:
         opened.toolset.replace(DEVICE_SOURCE, [device.tool(STATUS_TOOL), device.tool(VOLUME_TOOL)])
     return opened
 
 
-async def run(opened: RuntimeSession, name: str, arguments: str = "{}") -> str:
+async def run(opened: SessionTools, name: str, arguments: str = "{}") -> str:
     found = opened.toolset.find(name)
     assert found is not None
     turn = opened.begin_turn(1, "en")

@@ -9,10 +9,10 @@ import pytest
 from tests.support.tool_turns import FakeDevice
 from vixio.core.errors import ConfigError
 from vixio.core.metrics import Counters
+from vixio.core.tools.runtime import ToolRuntime
 from vixio.core.tools.toolset import DEVICE_SOURCE
 from vixio.settings import Settings, load_settings
 from vixio.tools.from_settings import make_runtime
-from vixio.tools.runtime import ToolRuntime
 
 
 def runtime(directory: Path, text: str) -> ToolRuntime:

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from vixio.core.tools.context import ToolContext
+from vixio.core.tools.runtime import ToolRuntime
+from vixio.core.tools.session import SessionTools
 from vixio.core.tools.types import ToolOptions
 from vixio.tools import local, tool, toolbox
 from vixio.tools.decorator import mark_of
 from vixio.tools.local import LocalSource, describe
-from vixio.tools.runtime import ToolRuntime
-from vixio.tools.session import RuntimeSession
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 
@@ -30,7 +30,7 @@ def write(folder: Path, name: str, text: str) -> None:
     (folder / name).write_text(textwrap.dedent(text), encoding="utf-8")
 
 
-async def call(session: RuntimeSession, name: str, arguments: str = "{}") -> str:
+async def call(session: SessionTools, name: str, arguments: str = "{}") -> str:
     turn = session.begin_turn(1, "en")
     (found,) = [tool for tool in session.toolset.definitions() if tool.name == name]
     return (await turn.run(found, arguments)).for_model()

@@ -14,13 +14,13 @@ from vixio.core.errors import ConfigError
 from vixio.core.facts import InMemoryFactStore
 from vixio.core.metrics import Counters
 from vixio.core.tools.function import FunctionCaller
+from vixio.core.tools.runtime import ToolRuntime
+from vixio.core.tools.source import FixedSource, ToolSource
 from vixio.core.tools.types import ToolDefinition
 from vixio.settings import load_settings
 from vixio.tools import registry
 from vixio.tools.from_settings import make_runtime
 from vixio.tools.registry import SourceContext, ToolSourceFactory
-from vixio.tools.runtime import ToolRuntime
-from vixio.tools.source import FixedSource, ToolSource
 from vixio.tools.source_settings import SourceSettings
 
 

@@ -33,7 +33,7 @@ from vixio.core.session.written_reply import ReplyCollector, WrittenReply
 from vixio.core.station import StationContext
 from vixio.core.streams import closing, within
 from vixio.core.timeouts import Timeouts
-from vixio.core.tools.runner import SessionTools
+from vixio.core.tools.session import SessionTools
 from vixio.core.tools.toolset import ToolSet
 from vixio.core.turns.runner import PreparedTurn, TurnRunner
 

@@ -30,7 +30,7 @@ from vixio.core.session.settings import SessionSettings
 from vixio.core.session.speech import Priority, Script, SpeechHandle, SpeechStatus
 from vixio.core.session.tasks import SessionTasks
 from vixio.core.station import StationContext
-from vixio.core.tools.runner import SessionTools
+from vixio.core.tools.session import SessionTools
 from vixio.core.tools.toolset import ToolSet
 from vixio.core.transport import GOING_AWAY, DeviceConnection
 from vixio.core.turns.floor import WAKE_WINDOW_S, Input

@@ -9,7 +9,7 @@ the rest happen. A turn that is closed without a commit leaves nothing behind.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 
 from vixio.core.agent import Agent, AgentRequest
 from vixio.core.chunk import Chunk, TextDelta, ToolCalled, ToolReturned, UserTurn
@@ -21,8 +21,8 @@ from vixio.core.station import StationContext
 from vixio.core.streams import closing
 from vixio.core.tasks import cancel_and_wait
 from vixio.core.timeouts import Timeouts
-from vixio.core.tools.runner import TurnTools
-from vixio.core.tools.types import ToolCallResult, ToolDefinition
+from vixio.core.tools.session import TurnTools
+from vixio.core.tools.types import ToolDefinition
 from vixio.core.turns.buffer import ReplyBuffer, from_any_thread
 from vixio.core.waiters import Waiters
 
@@ -167,23 +167,21 @@ class PreparedTurn:
         await self._runner.ready(turn.turn_id)
         before = context.history.items()
         language = turn.language or context.language
-        gated: _GatedTools | None = None
         if context.session_tools is not None:
             self._tools = context.session_tools.begin_turn(
-                turn.turn_id, language, from_any_thread(self._said)
+                turn.turn_id, language, from_any_thread(self._said), self._may_act
             )
-            gated = _GatedTools(self._tools, self._may_act)
         self._ready = True
         if self._committed:
             self._begin()
-        elif gated is None:
+        elif self._tools is None:
             await self._may_act()
         return AgentRequest(
             turn.turn_id,
             turn.text,
             before,
             language,
-            gated,
+            self._tools,
             context.device_id,
             self._note,
             turn.emotion,
@@ -279,20 +277,3 @@ class PreparedTurn:
             self._context.timeline(self.turn.turn_id).models.append(use)
         else:
             self._uses.append(use)
-
-
-class _GatedTools:
-    """Runs read-only tools at once, and others when ``may_act`` returns."""
-
-    def __init__(self, tools: TurnTools, may_act: Callable[[], Awaitable[None]]) -> None:
-        self._tools = tools
-        self._may_act = may_act
-
-    async def run(self, tool: ToolDefinition, arguments: str, call_id: str = "") -> ToolCallResult:
-        """Run a call of the model; see :class:`~vixio.core.tools.runner.ToolRunner`."""
-        if not tool.options.read_only or tool.options.confirm:
-            try:
-                await self._may_act()
-            except ToolError as error:
-                return ToolCallResult.failure(error, call_id)
-        return await self._tools.run(tool, arguments, call_id)

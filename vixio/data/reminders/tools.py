@@ -11,13 +11,13 @@ from dataclasses import replace
 from typing import Any, Final
 
 from vixio.core.tools.local import func_to_tool_definition
+from vixio.core.tools.source import FixedSource
 from vixio.core.tools.types import ToolDefinition, ToolOptions
 from vixio.data.reminders.asked import MAX_SECONDS
 from vixio.data.reminders.names import Listeners
 from vixio.data.reminders.own_tools import OwnTools
 from vixio.data.reminders.room_tools import RoomTools
 from vixio.data.reminders.service import ReminderService
-from vixio.tools.source import FixedSource
 
 SOURCE: Final = "reminders"
 

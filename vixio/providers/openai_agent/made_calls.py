@@ -61,7 +61,7 @@ def _made(item: Item, tool: ModelTool | None) -> Sequence[Item]:
     objects = () if _object(item["arguments"]) else read_objects(item["arguments"])
     if len(objects) < 2:
         return [first]
-    from vixio.tools.arguments import fits
+    from vixio.core.tools.arguments import fits
 
     if not all(fits(tool.definition, each) for each in objects):
         return [first]

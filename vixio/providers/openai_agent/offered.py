@@ -53,7 +53,7 @@ def as_offered(tool: ToolDefinition) -> ModelTool:
 
     Raises ToolError if its parameters are not the JSON Schema of an object.
     """
-    from vixio.tools.arguments import prepare
+    from vixio.core.tools.arguments import prepare
 
     prepare(tool)
     schema = service_schema(tool.parameters)

@@ -2,7 +2,7 @@
 
 One schema that a service refuses costs every turn of the session. The copy that is sent differs
 from the tool's own only where large services refuse it; arguments are checked by the tool's own
-(``vixio.tools.arguments``). What is mended, and for which service:
+(``vixio.core.tools.arguments``). What is mended, and for which service:
 
 - OpenAI: arrays without ``items`` or with a list of them, ``properties`` missing at the top,
   combinators there, references that lead nowhere.

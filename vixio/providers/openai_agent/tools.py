@@ -26,9 +26,9 @@ from vixio.core.errors import ToolError
 from vixio.core.tools.context import ToolContext
 from vixio.core.tools.converter import ToolConverterBase
 from vixio.core.tools.local import func_to_tool_definition
+from vixio.core.tools.runner import DIRECT
 from vixio.core.tools.types import ImagePart, JsonObject, ToolCallResult, ToolDefinition
 from vixio.providers.openai_agent.offered import as_offered
-from vixio.tools.runtime import DIRECT
 
 set_tracing_disabled(True)  # a thread of the SDK would send traces to a cloud service
 

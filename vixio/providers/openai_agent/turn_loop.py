@@ -17,7 +17,8 @@ from uuid import uuid4
 
 from vixio.core.chunk import TextDelta, ToolCalled, ToolReturned
 from vixio.core.errors import ProviderError, ProviderTimeout, ToolError
-from vixio.core.tools.types import ToolCallResult, ToolDefinition
+from vixio.core.tools.runner import DIRECT
+from vixio.core.tools.types import ToolCallResult
 from vixio.core.watchdog import Watchdog
 from vixio.language.model_output.markers import NOTHING, Further
 from vixio.language.model_output.markers import markers as table
@@ -28,7 +29,6 @@ from vixio.providers.openai_agent.fallback_model import without_private
 from vixio.providers.openai_agent.model import Answer, Item, Model, ModelCall, ModelTool
 from vixio.providers.openai_agent.offered import OfferedTools
 from vixio.providers.openai_agent.settings import TurnSettings
-from vixio.tools.runtime import DIRECT
 
 _log = logging.getLogger(__name__)
 
@@ -212,7 +212,12 @@ class TurnLoop:
         try:
             if tool is None:
                 raise offered.unknown(made["name"])
-            result = await self._run(tool.definition, made["arguments"], call_id)
+            runner = self._request.runner
+            if runner is None:
+                runner = DIRECT
+                if self._request.committed is not None:
+                    await self._request.committed()
+            result = await runner.run(tool.definition, made["arguments"], call_id)
         except ToolError as error:
             result = ToolCallResult.failure(error, call_id)
         seconds = loop.time() - began
@@ -222,14 +227,6 @@ class TurnLoop:
         return ToolReturned(turn_id, call_id, text, success=result.success, seconds=seconds), (
             item,
         )
-
-    async def _run(self, tool: ToolDefinition, arguments: str, call_id: str) -> ToolCallResult:
-        request = self._request
-        if request.runner is not None:
-            return await request.runner.run(tool, arguments, call_id)
-        if request.committed is not None:
-            await request.committed()
-        return await DIRECT.run(tool, arguments, call_id)
 
     def _output(self, result: ToolCallResult) -> tuple[str, str | list[dict[str, Any]]]:
         """Return a result as text, for the history, and as the model gets it."""

@@ -8,12 +8,12 @@ import pytest
 import pytest_asyncio
 
 from vixio.core.errors import ToolError
+from vixio.core.tools.arguments import prepare
 from vixio.core.tools.context import ToolContext
+from vixio.core.tools.execute import execute
+from vixio.core.tools.source import ToolSource
 from vixio.core.tools.types import ToolCallResult, ToolDefinition
 from vixio.testing.contract.base import LIMIT, ProviderContract
-from vixio.tools.arguments import prepare
-from vixio.tools.execute import execute
-from vixio.tools.source import ToolSource
 
 
 async def _ready(source: ToolSource) -> None:

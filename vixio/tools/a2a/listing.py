@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from vixio.core.tools.names import safe_tool_name
+from vixio.core.tools.policy import chosen
+from vixio.core.tools.source import Fault
 from vixio.core.tools.types import USERS_WORDS, ToolCaller, ToolDefinition, ToolOptions
 from vixio.tools.a2a.card import AgentCard, Skill
 from vixio.tools.a2a.config import A2aConfig
 from vixio.tools.bounds import MAX_DESCRIPTION_CHARS, bounded_description
-from vixio.tools.policy import chosen
-from vixio.tools.source import Fault
 
 MAX_TOOLS = 64
 MAX_MESSAGE_CHARS = 20_000

@@ -15,6 +15,7 @@ from vixio.core.errors import ToolError, describe
 from vixio.core.tasks import cancel_and_wait
 from vixio.core.tools.context import ToolContext
 from vixio.core.tools.late import Deferred
+from vixio.core.tools.source import Fault, ToolSource
 from vixio.core.tools.types import JsonObject, ToolCallResult, ToolDefinition
 from vixio.tools.a2a.card import AgentCard, card_url, read_card
 from vixio.tools.a2a.client import A2aClient
@@ -23,7 +24,6 @@ from vixio.tools.a2a.conversation import Conversation
 from vixio.tools.a2a.exchange import CANCEL_S, WORK_S, Exchange, Question
 from vixio.tools.a2a.listing import to_definitions
 from vixio.tools.a2a.protocol import Endpoint, clean
-from vixio.tools.source import Fault, ToolSource
 
 READINGS_APART = 0.5
 """Seconds between two readings of the card; bounds the cost of calls that fail all the time."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from vixio.bus.announce import Announcement
+from vixio.core.tools.source import Fault
 from vixio.core.tools.types import ToolOptions
 from vixio.tools.bounds import MAX_NAME_CHARS, MAX_TOOLS
 from vixio.tools.broker.descriptors import (
@@ -19,7 +20,6 @@ from vixio.tools.broker.descriptors import (
     service_id_of,
 )
 from vixio.tools.broker.files import Described, Descriptions
-from vixio.tools.source import Fault
 
 _log = logging.getLogger(__name__)
 

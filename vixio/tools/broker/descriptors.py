@@ -17,8 +17,8 @@ from typing import Any, Final, Literal
 
 from vixio.bus.queues import canonical
 from vixio.core.errors import ToolError
+from vixio.core.tools.arguments import prepare
 from vixio.core.tools.types import JsonObject, ToolDefinition, ToolOptions
-from vixio.tools.arguments import prepare
 from vixio.tools.bounds import (
     MAX_NAME_CHARS,
     MAX_SCHEMA_CHARS,

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import yaml
 
-from vixio.tools.source import Fault
+from vixio.core.tools.source import Fault
 
 _SUFFIXES: Final = {".json", ".yaml", ".yml"}
 

@@ -16,6 +16,7 @@ from vixio.bus.calls import Route
 from vixio.bus.connect import connect, load_client
 from vixio.core.errors import ConfigError, ToolError
 from vixio.core.tasks import cancel_and_wait
+from vixio.core.tools.source import Fault, ToolSource
 from vixio.core.tools.types import ToolDefinition, ToolOptions
 from vixio.tools.broker.caller import ServiceCaller
 from vixio.tools.broker.catalogue import Catalogue
@@ -23,7 +24,6 @@ from vixio.tools.broker.descriptors import ServiceDescriptor, ToolDescriptor
 from vixio.tools.broker.files import read_folder
 from vixio.tools.broker.settings import BrokerSettings
 from vixio.tools.registry import SourceContext
-from vixio.tools.source import Fault, ToolSource
 
 LOOK_QUIET_S: Final = 0.5
 LOOK_S: Final = 3.0

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from vixio.core.tools.policy import chosen
+from vixio.core.tools.source import Fault
 from vixio.core.tools.types import ToolCaller, ToolDefinition, ToolOptions
 from vixio.tools.bounds import (
     MAX_NAME_CHARS,
@@ -14,8 +16,6 @@ from vixio.tools.bounds import (
     bounded_schema,
 )
 from vixio.tools.mcp.config import McpServerConfig
-from vixio.tools.policy import chosen
-from vixio.tools.source import Fault
 
 if TYPE_CHECKING:
     from mcp.types import Tool, ToolAnnotations

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 from vixio.core.errors import ToolError
 from vixio.core.imports import sdk_import
 from vixio.core.tools.context import ToolContext
+from vixio.core.tools.source import Fault, ToolSource
 from vixio.core.tools.types import JsonObject, ToolCallResult, ToolDefinition
 from vixio.tools.mcp.config import STEADY_SECONDS, McpServerConfig
 from vixio.tools.mcp.listing import to_definitions
-from vixio.tools.source import Fault, ToolSource
 
 if TYPE_CHECKING:
     from vixio.tools.mcp.connection import McpConnection

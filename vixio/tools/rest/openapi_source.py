@@ -11,13 +11,13 @@ from pathlib import Path
 from vixio.core.backoff import Backoff
 from vixio.core.errors import ConfigError, ToolError
 from vixio.core.tasks import cancel_and_wait
+from vixio.core.tools.source import Fault, ToolSource
 from vixio.core.tools.types import ToolDefinition
 from vixio.tools.rest.client import RestClient
 from vixio.tools.rest.config import RestToolConfig
 from vixio.tools.rest.openapi import OpenApiConfig, parse_document, to_configs
 from vixio.tools.rest.request import RestRequest
 from vixio.tools.rest.source import to_definition
-from vixio.tools.source import Fault, ToolSource
 
 RETRY = Backoff(first=1.0, longest=300.0)
 """Delays between attempts to load a document."""

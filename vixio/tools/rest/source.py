@@ -9,12 +9,12 @@ from typing import Any
 
 from vixio.core.errors import ConfigError
 from vixio.core.tools.function import FunctionCaller
+from vixio.core.tools.source import ToolSource
 from vixio.core.tools.types import ToolDefinition
 from vixio.tools.rest.answer import compile_result, read
 from vixio.tools.rest.client import RestClient
 from vixio.tools.rest.config import RestToolConfig
 from vixio.tools.rest.request import build, check_template
-from vixio.tools.source import ToolSource
 
 
 def to_definition(config: RestToolConfig, client: RestClient, source: str) -> ToolDefinition:

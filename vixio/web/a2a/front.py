@@ -13,9 +13,9 @@ from starlette.requests import ClientDisconnect, Request
 from vixio.core.device import normalise_device_id
 from vixio.core.errors import ToolError
 from vixio.core.metrics import Counters
+from vixio.core.tools.arguments import prepare
 from vixio.core.tools.types import JsonObject, ToolDefinition
 from vixio.settings.a2a import LOOPBACK_OWNER, A2ASection
-from vixio.tools.arguments import prepare
 from vixio.transports.admission.limits import KeyedBuckets
 from vixio.web.a2a import refusals
 from vixio.web.a2a.call_context import Admitted

@@ -27,13 +27,13 @@ from vixio.core.session.events import Event, EventBus, TurnEnded
 from vixio.core.session.written_reply import ToolRun, WrittenReply
 from vixio.core.timeouts import Timeouts
 from vixio.core.tools.local import func_to_tool_definition
+from vixio.core.tools.runtime import ToolRuntime
+from vixio.core.tools.source import FixedSource
 from vixio.core.tools.types import ToolOptions
 from vixio.testing import ScriptedAgent
 from vixio.testing.providers import Step, ToolUse
 from vixio.tools import ToolContext
 from vixio.tools.builtin import builtin_source
-from vixio.tools.runtime import ToolRuntime
-from vixio.tools.source import FixedSource
 
 USAGE = ModelUse("m", 3, 5)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from tests.support.tool_turns import Talk
 from vixio.core.chunk import Chunk
 from vixio.core.timeouts import Timeouts
+from vixio.core.tools.runtime import ToolRuntime
 from vixio.core.turns.runner import PreparedTurn, TurnRunner
 from vixio.testing import ScriptedAgent
 from vixio.testing.providers import Step
-from vixio.tools.runtime import ToolRuntime
 
 TIMEOUTS = Timeouts(agent_first=4.0, agent_next=6.0)
 

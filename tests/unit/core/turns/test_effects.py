@@ -16,13 +16,13 @@ from vixio.core.chunk import Chunk, Farewell, Notice, ToolReturned, UserTurn
 from vixio.core.history import Turn, UserMessage
 from vixio.core.metrics import ModelUse
 from vixio.core.tools.local import func_to_tool_definition
+from vixio.core.tools.runtime import ToolRuntime
+from vixio.core.tools.source import FixedSource
 from vixio.core.tools.types import ToolOptions
 from vixio.core.turns.runner import PreparedTurn, TurnRunner
 from vixio.testing import ScriptedAgent
 from vixio.testing.providers import Step, ToolUse
 from vixio.tools import ToolContext
-from vixio.tools.runtime import ToolRuntime
-from vixio.tools.source import FixedSource
 
 READ_ONLY = ToolOptions(read_only=True)
 TURN_ID = 50

@@ -17,14 +17,14 @@ from vixio.core.clock import now
 from vixio.core.errors import ProviderError, ProviderTimeout
 from vixio.core.session.tasks import SessionTasks
 from vixio.core.tools.local import func_to_tool_definition
+from vixio.core.tools.runtime import ToolRuntime
+from vixio.core.tools.source import FixedSource
 from vixio.core.tools.types import ToolDefinition
 from vixio.core.turns.buffer import AGENT_LIMIT, TOOL_LIMIT
 from vixio.core.turns.runner import TurnRunner
 from vixio.testing import ScriptedAgent
 from vixio.testing.providers import Step, ToolUse
 from vixio.tools import ToolContext
-from vixio.tools.runtime import ToolRuntime
-from vixio.tools.source import FixedSource
 
 
 @pytest.mark.parametrize(

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from contextlib import aclosing
 
 import pytest
 
 from tests.session.conversation import on_virtual_time
-from tests.support.tool_turns import FakeDevice
 from tests.unit.core.turns.runners import all_of, runner_of
-from vixio.core.chunk import Chunk, UserTurn
+from vixio.core.chunk import UserTurn
 from vixio.core.clock import now
 from vixio.core.errors import ProviderTimeout
 from vixio.core.history import AssistantMessage
 from vixio.core.metrics import ModelUse
 from vixio.core.tools.local import func_to_tool_definition
-from vixio.core.tools.runner import SessionTools, TurnTools
-from vixio.core.tools.types import ToolCallResult, ToolDefinition, ToolOptions
+from vixio.core.tools.runtime import ToolRuntime
+from vixio.core.tools.source import FixedSource
+from vixio.core.tools.types import ToolOptions
 from vixio.testing import ScriptedAgent
 from vixio.testing.providers import ToolUse
 from vixio.tools import ToolContext
-from vixio.tools.runtime import ToolRuntime
-from vixio.tools.source import FixedSource
 
 
 @pytest.mark.parametrize(("spoken", "language"), [("de", "de"), ("", "en")])
@@ -134,28 +131,17 @@ async def test_what_an_answer_costs_is_counted() -> None:
     }
 
 
-class _Calls(SessionTools, TurnTools):
-    """Tools that succeed under the id that they were called with."""
-
-    def begin_turn(
-        self, turn_id: int, language: str, emit: Callable[[Chunk], None] | None = None
-    ) -> TurnTools:
-        return self
-
-    def hear(self, text: str, *, asked: bool) -> None: ...
-
-    async def run(self, tool: ToolDefinition, arguments: str, call_id: str = "") -> ToolCallResult:
-        return ToolCallResult(call_id, True, "on")
-
-    async def close(self) -> None: ...
-
-
 @pytest.mark.parametrize("committed", [True, False])
 @on_virtual_time
-async def test_a_result_has_the_id_of_its_call(committed: bool) -> None:
-    runner, talk = runner_of()
-    talk.context.session_tools = _Calls()
-    tool = FakeDevice().tool("lamp")
+async def test_what_acts_waits_for_the_commit(committed: bool) -> None:
+    lit: list[str] = []
+
+    async def lamp() -> None:
+        """Light the lamp."""
+        lit.append("on")
+
+    tool = func_to_tool_definition(lamp)
+    runner, talk = runner_of(runtime=ToolRuntime([FixedSource("own", [tool])]))
     async with aclosing(runner.prepare(UserTurn(1, "lamp"))) as turn:
         await asyncio.sleep(1.0)
         assert isinstance(talk.agent, ScriptedAgent)
@@ -164,9 +150,12 @@ async def test_a_result_has_the_id_of_its_call(committed: bool) -> None:
         calls = [asyncio.create_task(tools.run(tool, "{}", "c7"))]
         calls.append(asyncio.create_task(tools.run(tool, "{}")))
         await asyncio.sleep(1.0)
+        assert lit == []
         if committed:
             turn.commit()
             await asyncio.sleep(1.0)
     results = [await call for call in calls]
-    assert [result.call_id for result in results] == ["c7", ""]
     assert {result.error_type for result in results} == {"" if committed else "disconnected"}
+    assert len(lit) == (2 if committed else 0)
+    if not committed:
+        assert [result.call_id for result in results] == ["c7", ""]

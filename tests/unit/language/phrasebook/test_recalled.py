@@ -7,11 +7,11 @@ import json
 import pytest
 
 from tests.unit.tools.test_builtin import run
+from vixio.core.tools.runtime import ToolRuntime
 from vixio.language.phrasebook import PhraseBook, signatures
 from vixio.language.phrasebook.match import recalled
 from vixio.language.phrasebook.reply import Missing, Result
 from vixio.tools.builtin import builtin_source
-from vixio.tools.runtime import ToolRuntime
 
 ASKED = {"en": "what do you know about me", "zh-CN": "你记得我什么"}
 

@@ -5,9 +5,9 @@ import pytest
 from tests.support.llm_server import Call, LLMServer, calls, text
 from tests.support.model_turns import error, made, outputs
 from tests.support.tool_turns import FakeDevice
+from vixio.core.tools.runtime import ToolRuntime
 from vixio.core.tools.toolset import DEVICE_SOURCE
 from vixio.providers.openai_agent.backend import OpenAIAgentBackend
-from vixio.tools.runtime import ToolRuntime
 
 
 async def test_the_first_call_is_not_run_and_a_yes_lets_it_through_once(

@@ -7,13 +7,13 @@ import pytest
 from tests.support.tool_turns import FakeDevice, Talk, spoken
 from vixio.core.chunk import Farewell
 from vixio.core.history import AssistantMessage, ToolCallItem, ToolResultItem
+from vixio.core.tools.policy import ToolPolicy
+from vixio.core.tools.runtime import RuntimeSettings, ToolRuntime
 from vixio.core.tools.toolset import DEVICE_SOURCE
 from vixio.language.phrasebook import PhraseBook, signatures
 from vixio.providers.openai_agent.backend import PhraseBookAgentBackend
 from vixio.providers.openai_agent.settings import PhraseBookAgentSettings
 from vixio.tools.builtin import builtin_source
-from vixio.tools.policy import ToolPolicy
-from vixio.tools.runtime import RuntimeSettings, ToolRuntime
 
 VOLUME = {
     "type": "object",

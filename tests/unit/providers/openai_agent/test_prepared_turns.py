@@ -10,10 +10,10 @@ from tests.support.model_turns import made, outputs
 from tests.support.tool_turns import FakeDevice, Talk, written
 from tests.support.waiting import until
 from vixio.core.chunk import Chunk, UserTurn
+from vixio.core.tools.runtime import ToolRuntime
 from vixio.core.tools.toolset import DEVICE_SOURCE
 from vixio.core.turns.runner import PreparedTurn, TurnRunner
 from vixio.providers.openai_agent.backend import OpenAIAgentBackend
-from vixio.tools.runtime import ToolRuntime
 
 LIMIT = 30.0
 

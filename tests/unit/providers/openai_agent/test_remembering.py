@@ -5,10 +5,10 @@ from __future__ import annotations
 from tests.support.tool_turns import Talk
 from vixio.core.chunk import Chunk, Sentence
 from vixio.core.facts import InMemoryFactStore
+from vixio.core.tools.runtime import ToolRuntime
 from vixio.providers.openai_agent.backend import PhraseBookAgentBackend
 from vixio.providers.openai_agent.settings import PhraseBookAgentSettings
 from vixio.tools.builtin import builtin_source
-from vixio.tools.runtime import ToolRuntime
 
 DEVICE = "aa:bb:cc"
 

@@ -9,14 +9,14 @@ from vixio.core.chunk import Chunk, Farewell, Notice, Sentence, ToolCalled, Tool
 from vixio.core.device import DeviceProfile, ToolAccess
 from vixio.core.errors import ToolError
 from vixio.core.tools.local import func_to_tool_definition
+from vixio.core.tools.policy import ToolPolicy
+from vixio.core.tools.runtime import RuntimeSettings, ToolRuntime
+from vixio.core.tools.source import ToolSource
 from vixio.core.tools.toolset import DEVICE_SOURCE
 from vixio.core.tools.types import ToolCallResult, ToolDefinition, ToolOptions
 from vixio.providers.openai_agent.backend import OpenAIAgentBackend
 from vixio.tools import ToolContext
 from vixio.tools.builtin import builtin_source
-from vixio.tools.policy import ToolPolicy
-from vixio.tools.runtime import RuntimeSettings, ToolRuntime
-from vixio.tools.source import ToolSource
 
 QUICK = ToolOptions(timeout=0.05)
 AGAIN = ToolOptions(retries=2, idempotent=True, backoff=0.0)

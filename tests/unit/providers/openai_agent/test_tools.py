@@ -12,6 +12,7 @@ from agents.tool_context import ToolContext as SdkContext
 from vixio.core.errors import ToolError
 from vixio.core.tools.context import ToolContext
 from vixio.core.tools.function import FunctionCaller
+from vixio.core.tools.runner import DIRECT
 from vixio.core.tools.types import (
     ImagePart,
     JsonObject,
@@ -20,7 +21,6 @@ from vixio.core.tools.types import (
     ToolOptions,
 )
 from vixio.providers.openai_agent.tools import OpenAIAgentToolConverter, definition_of
-from vixio.tools.runtime import DIRECT
 
 PLAIN = ToolOptions()
 

@@ -10,11 +10,11 @@ from tests.support.tool_turns import FakeDevice, Talk, returned, spoken
 from tests.unit.language.model_output.rows import LAMP, TOOLS, VOLUME
 from vixio.core.device import DeviceProfile
 from vixio.core.errors import ProviderError
+from vixio.core.tools.runtime import ToolRuntime
 from vixio.core.tools.toolset import DEVICE_SOURCE
 from vixio.providers.openai_agent.backend import OpenAIAgentBackend
 from vixio.providers.openai_agent.settings import OpenAIAgentSettings
 from vixio.providers.openai_agent.turn_loop import UNREAD
-from vixio.tools.runtime import ToolRuntime
 
 REAL = {LAMP: "self.lamp.turn_on", VOLUME: "self.audio_speaker.set_volume"}
 """The names at the device of those that a model writes."""

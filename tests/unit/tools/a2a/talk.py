@@ -15,11 +15,11 @@ from vixio.core.chunk import Chunk, TextDelta
 from vixio.core.device import DeviceProfile
 from vixio.core.history import HistoryItem
 from vixio.core.session.speech import SpeechHandle, SpeechStatus
+from vixio.core.tools.runtime import ToolRuntime
+from vixio.core.tools.session import SessionTools
 from vixio.core.tools.types import ToolCallResult
 from vixio.tools.a2a.config import A2aConfig
 from vixio.tools.a2a.source import A2aSource
-from vixio.tools.runtime import ToolRuntime
-from vixio.tools.session import RuntimeSession
 
 BOUND = 60.0
 QUICK = Backoff(first=0.02, longest=0.05)
@@ -28,7 +28,7 @@ QUICK = Backoff(first=0.02, longest=0.05)
 class Talk:
     """One session, and what its user hears."""
 
-    def __init__(self, session: RuntimeSession, source: A2aSource) -> None:
+    def __init__(self, session: SessionTools, source: A2aSource) -> None:
         self.session = session
         self.source = source
         self.heard: list[str] = []

@@ -10,9 +10,9 @@ import pytest
 from tests.support.a2a_agent import FORECAST, RemoteAgent, Spoken, Work
 from tests.unit.tools.a2a.talk import BOUND, sourced, talking
 from vixio.core.tools.context import ToolContext
+from vixio.core.tools.execute import execute
+from vixio.core.tools.runtime import ToolRuntime
 from vixio.core.tools.types import ToolCallResult
-from vixio.tools.execute import execute
-from vixio.tools.runtime import ToolRuntime
 
 ALL: tuple[Spoken, ...] = ("1.0", "0.3", "rest")
 

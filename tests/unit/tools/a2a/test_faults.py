@@ -13,8 +13,8 @@ from tests.support.a2a_agent import RemoteAgent, Spoken, Work, echoing_agent
 from tests.support.waiting import until
 from tests.unit.tools.a2a.talk import BOUND, Talk, sourced, talking
 from tests.unit.tools.rest.service import Seen, Service, respond, running, saying
+from vixio.core.tools.runtime import ToolRuntime
 from vixio.tools.a2a.source import A2aSource
-from vixio.tools.runtime import ToolRuntime
 
 CARD = "/.well-known/agent-card.json"
 SKILL = {"id": "forecast", "name": "Forecast", "description": "Tells the weather."}

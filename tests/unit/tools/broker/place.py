@@ -12,12 +12,11 @@ from typing import Any, ClassVar
 from vixio.bus import DynamicToolService, ToolError, connect
 from vixio.bus.service import ServiceInstance
 from vixio.core.metrics import Counters
-from vixio.core.tools.runner import TurnTools
+from vixio.core.tools.runtime import ToolRuntime
+from vixio.core.tools.session import SessionTools, TurnTools
 from vixio.core.tools.types import ToolCallResult
 from vixio.tools.broker.source import BrokerSource
 from vixio.tools.registry import SourceContext, resolve
-from vixio.tools.runtime import ToolRuntime
-from vixio.tools.session import RuntimeSession
 
 LIMIT = 30.0
 
@@ -107,13 +106,13 @@ class Place:
             await runtime.close()
 
 
-def names(session: RuntimeSession) -> list[str]:
+def names(session: SessionTools) -> list[str]:
     """Return what the model is offered."""
     return [tool.name for tool in session.toolset.definitions()]
 
 
 async def call(
-    session: RuntimeSession, name: str, turn: TurnTools | None = None, **arguments: object
+    session: SessionTools, name: str, turn: TurnTools | None = None, **arguments: object
 ) -> ToolCallResult:
     """Call a tool as the model does."""
     turn = turn or session.begin_turn(1, "en")

@@ -15,10 +15,10 @@ from tests.unit.tools.rest.test_source import call
 from vixio.core.backoff import Backoff
 from vixio.core.errors import ConfigError
 from vixio.core.metrics import Counters
+from vixio.core.tools.runtime import ToolRuntime
 from vixio.tools.rest.config import RestToolConfig
 from vixio.tools.rest.openapi import OpenApiConfig, OperationConfig, parse_document, to_configs
 from vixio.tools.rest.openapi_source import OpenApiSource
-from vixio.tools.runtime import ToolRuntime
 
 DOCUMENT: dict[str, Any] = yaml.safe_load("""
 openapi: 3.0.3

@@ -8,9 +8,9 @@ import pytest
 
 from vixio.core.errors import ConfigError
 from vixio.core.metrics import Counters
+from vixio.core.tools.runtime import ToolRuntime
 from vixio.settings import load_settings
 from vixio.tools.from_settings import make_runtime
-from vixio.tools.runtime import ToolRuntime
 
 
 def runtime(directory: Path, text: str, **environment: str) -> ToolRuntime:

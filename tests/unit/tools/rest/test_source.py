@@ -15,11 +15,11 @@ import pytest
 from tests.unit.tools.rest.service import Handler, Seen, Service, respond, running, saying
 from vixio.core.errors import ConfigError
 from vixio.core.metrics import Counters
+from vixio.core.tools.runtime import ToolRuntime
 from vixio.core.tools.types import ToolCallResult, ToolOptions
 from vixio.tools.rest.client import MAX_ANSWER_BYTES
 from vixio.tools.rest.config import RestToolConfig
 from vixio.tools.rest.source import RestSource
-from vixio.tools.runtime import ToolRuntime
 
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 

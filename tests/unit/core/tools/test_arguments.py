@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vixio.core.errors import ToolError
+from vixio.core.tools.arguments import read_arguments
 from vixio.core.tools.repairs import read_objects
 from vixio.core.tools.types import JsonObject, ToolDefinition
-from vixio.tools.arguments import read_arguments
 
 SCHEMA: JsonObject = {
     "type": "object",

@@ -7,7 +7,7 @@ import inspect
 import json
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -15,18 +15,17 @@ from vixio.core.chunk import Chunk, TextDelta
 from vixio.core.device import DeviceProfile
 from vixio.core.errors import ToolError
 from vixio.core.tasks import cancel_and_wait
+from vixio.core.tools.arguments import read_arguments
+from vixio.core.tools.confirm import Confirmations
 from vixio.core.tools.context import ToolContext
 from vixio.core.tools.late import LateDelivery
-from vixio.core.tools.runner import SessionTools, TurnTools
+from vixio.core.tools.late_results import LateCall, LateResults
+from vixio.core.tools.limits import Limits
 from vixio.core.tools.toolset import DEVICE_SOURCE, ToolSet
 from vixio.core.tools.types import JsonObject, ToolCallResult, ToolDefinition
-from vixio.tools.arguments import read_arguments
-from vixio.tools.confirm import Confirmations
-from vixio.tools.late import LateCall, LateResults
-from vixio.tools.limits import Limits
 
 if TYPE_CHECKING:
-    from vixio.tools.runtime import ToolRuntime
+    from vixio.core.tools.runtime import ToolRuntime
 
 CLOSE_TIMEOUT = 5.0
 """Seconds that a stateful tool gets for its ``close`` when the session ends."""
@@ -34,8 +33,11 @@ CLOSE_TIMEOUT = 5.0
 _log = logging.getLogger(__name__)
 
 
-class RuntimeSession(SessionTools):
-    """What a :class:`~vixio.tools.runtime.ToolRuntime` gives one session."""
+class SessionTools:
+    """The tools of one session; :meth:`~vixio.core.tools.runtime.ToolRuntime.open` makes them.
+
+    ``toolset``: what the session can call; only what its device may use.
+    """
 
     def __init__(
         self, runtime: ToolRuntime, device_id: str, session_id: str, profile: DeviceProfile
@@ -54,10 +56,18 @@ class RuntimeSession(SessionTools):
         self._closed = False
 
     def begin_turn(
-        self, turn_id: int, language: str, emit: Callable[[Chunk], None] | None = None
+        self,
+        turn_id: int,
+        language: str,
+        emit: Callable[[Chunk], None] | None = None,
+        may_act: Callable[[], Awaitable[None]] | None = None,
     ) -> TurnTools:
-        """Return the runner of one turn's calls."""
-        return RuntimeTurn(self, turn_id, language, emit)
+        """Return the tools of a new turn. This alone has no effect.
+
+        ``emit`` takes what tools say and show meanwhile; it is called from any thread. ``may_act``
+        is awaited before any tool that is not read-only; it raises ToolError if that must not run.
+        """
+        return TurnTools(self, turn_id, language, emit, may_act)
 
     def reconfigure(self, profile: DeviceProfile) -> None:
         """Follow the user and the tool policy of another profile, from the next turn on."""
@@ -82,7 +92,7 @@ class RuntimeSession(SessionTools):
         return self.late.working
 
     def withdraw(self) -> None:
-        """Drop a question that waits for the user's yes."""
+        """Drop a question that waits for the user's yes: a yes may now be meant for other words."""
         if self.confirmations.withdraw():
             self.runtime.counters.add("tool.confirm.cancelled")
 
@@ -132,17 +142,20 @@ class RuntimeSession(SessionTools):
             await _close(instance)
 
 
-class RuntimeTurn(TurnTools):
-    """The runner of one turn's calls."""
+class TurnTools:
+    """The tools of one turn: a :class:`~vixio.core.tools.runner.ToolRunner` that knows what the
+    user said."""
 
     def __init__(
         self,
-        session: RuntimeSession,
+        session: SessionTools,
         turn_id: int,
         language: str,
         emit: Callable[[Chunk], None] | None,
+        may_act: Callable[[], Awaitable[None]] | None,
     ) -> None:
         self._session = session
+        self._may_act = may_act
         self._context = ToolContext(
             device_id=session.device_id,
             session_id=session.session_id,
@@ -155,12 +168,22 @@ class RuntimeTurn(TurnTools):
         )
 
     def hear(self, text: str, *, asked: bool) -> None:
-        """Take the user's words of this turn."""
+        """Take the user's words of this turn, before any tool that needs consent is run.
+
+        This is where a yes or no to a pending call is heard; nothing else can confirm. Not called
+        for words that are not the user's own. ``asked``: the user heard the assistant's words
+        before, at least in part.
+        """
         self._session.hear(self._context.turn_id, text, asked=asked)
 
     async def run(self, tool: ToolDefinition, arguments: str, call_id: str = "") -> ToolCallResult:
         """Run a call of the model: checked, confirmed where it must be, limited, counted."""
         session = self._session
+        if self._may_act is not None and (not tool.options.read_only or tool.options.confirm):
+            try:
+                await self._may_act()
+            except ToolError as error:
+                return ToolCallResult.failure(error, call_id)
         began = time.perf_counter()
         try:
             if not session.policy.permits(tool):

@@ -9,8 +9,8 @@ import time
 import pytest
 
 from vixio.core.tools.function import FunctionCaller
+from vixio.core.tools.runner import DIRECT
 from vixio.core.tools.types import JsonObject, ToolDefinition
-from vixio.tools.runtime import DIRECT
 
 TEXT = {"type": "string"}
 

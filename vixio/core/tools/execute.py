@@ -33,34 +33,31 @@ async def execute(
     backoff = Backoff(options.backoff, LONGEST_BACKOFF)
     retries = 0
     while True:
-        result = await _once(tool, arguments, context, call_id)
+        timer = asyncio.timeout(options.timeout + GRACE)
+        try:
+            if tool.caller is None:
+                raise ToolError("failed", "the tool has no caller")
+            async with timer:
+                result = await tool.caller.call_tool(
+                    tool.name, arguments, timeout=options.timeout, context=context
+                )
+        except ToolError as error:
+            result = ToolCallResult.failure(error, call_id)
+        except TimeoutError as error:
+            if timer.expired():
+                reason = f"no answer within {options.timeout:g} s"
+                late = ToolError("timeout", reason, retryable=True)
+                result = ToolCallResult.failure(late, call_id)
+            else:
+                result = _crash(tool.name, call_id, error)
+        except Exception as error:  # noqa: BLE001 - third-party code; the model reads the error
+            result = _crash(tool.name, call_id, error)
         if result.success or not result.retryable or retries + 1 >= tries:
             return result, retries
         if result.retry_after > LONGEST_BACKOFF:
             return result, retries  # an earlier try would be refused
         retries += 1
         await asyncio.sleep(max(backoff.delay(retries), result.retry_after))
-
-
-async def _once(
-    tool: ToolDefinition, arguments: JsonObject, context: ToolContext, call_id: str
-) -> ToolCallResult:
-    limit = tool.options.timeout
-    timer = asyncio.timeout(limit + GRACE)
-    try:
-        if tool.caller is None:
-            raise ToolError("failed", "the tool has no caller")
-        async with timer:
-            return await tool.caller.call_tool(tool.name, arguments, timeout=limit, context=context)
-    except ToolError as error:
-        return ToolCallResult.failure(error, call_id)
-    except TimeoutError as error:
-        if timer.expired():
-            late = ToolError("timeout", f"no answer within {limit:g} s", retryable=True)
-            return ToolCallResult.failure(late, call_id)
-        return _crash(tool.name, call_id, error)
-    except Exception as error:  # noqa: BLE001 - third-party code; the model reads the error
-        return _crash(tool.name, call_id, error)
 
 
 def _crash(tool: str, call_id: str, error: Exception) -> ToolCallResult:

@@ -11,12 +11,13 @@ import pytest
 
 from vixio.core.history import HistoryItem, ToolCallItem, ToolResultItem
 from vixio.core.session.speech import SpeechHandle, SpeechStatus
+from vixio.core.tools.late_results import MAX_WORKING
 from vixio.core.tools.local import func_to_tool_definition
+from vixio.core.tools.runner import DIRECT
+from vixio.core.tools.runtime import ToolRuntime
+from vixio.core.tools.session import SessionTools
 from vixio.core.tools.types import ToolCallResult, ToolDefinition, ToolOptions
 from vixio.tools import Deferred, ToolError
-from vixio.tools.late import MAX_WORKING
-from vixio.tools.runtime import DIRECT, ToolRuntime
-from vixio.tools.session import RuntimeSession
 
 STARTED = "I am working on it and will tell you when it is done."
 DONE = "What you asked for earlier is done."
@@ -64,20 +65,18 @@ class Work:
         return func_to_tool_definition(book, options=ToolOptions(**options))
 
 
-def session(voice: Voice | None = None, runtime: ToolRuntime | None = None) -> RuntimeSession:
+def session(voice: Voice | None = None, runtime: ToolRuntime | None = None) -> SessionTools:
     opened = (runtime or ToolRuntime()).open("aa:bb", "1")
     if voice is not None:
         opened.deliver_by(voice)
     return opened
 
 
-async def call(
-    session: RuntimeSession, tool: ToolDefinition, call_id: str = "c1"
-) -> ToolCallResult:
+async def call(session: SessionTools, tool: ToolDefinition, call_id: str = "c1") -> ToolCallResult:
     return await session.begin_turn(1, "en").run(tool, '{"table": 4}', call_id)
 
 
-def counts(session: RuntimeSession) -> dict[str, int]:
+def counts(session: SessionTools) -> dict[str, int]:
     counted = session.runtime.counters.snapshot()
     return {
         name.removeprefix("tool.late."): number

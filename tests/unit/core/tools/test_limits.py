@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from vixio.core.errors import ToolError
+from vixio.core.tools.limits import Limits
 from vixio.core.tools.types import ToolDefinition, ToolOptions
-from vixio.tools.limits import Limits
 
 
 def tool(name: str, *, concurrency: int = 0, timeout: float = 5.0) -> ToolDefinition:

@@ -9,15 +9,16 @@ import pytest
 
 from vixio.core.device import DeviceProfile, ToolAccess
 from vixio.core.metrics import Counters
+from vixio.core.tools.arguments import read_arguments
 from vixio.core.tools.function import FunctionCaller
 from vixio.core.tools.local import func_to_tool_definition
+from vixio.core.tools.policy import ToolPolicy
+from vixio.core.tools.runner import DIRECT
+from vixio.core.tools.runtime import RuntimeSettings, ToolRuntime
+from vixio.core.tools.session import SessionTools
+from vixio.core.tools.source import Fault, FixedSource, ToolSource
 from vixio.core.tools.types import JsonObject, ToolCallResult, ToolDefinition, ToolOptions
 from vixio.tools import ToolContext
-from vixio.tools.arguments import read_arguments
-from vixio.tools.policy import ToolPolicy
-from vixio.tools.runtime import DIRECT, RuntimeSettings, ToolRuntime
-from vixio.tools.session import RuntimeSession
-from vixio.tools.source import Fault, FixedSource, ToolSource
 
 
 async def echo(text: str) -> str:
@@ -60,11 +61,11 @@ def named(name: str) -> ToolDefinition:
     return ToolDefinition(name, name, caller=FunctionCaller(echo))
 
 
-def names(session: RuntimeSession) -> list[str]:
+def names(session: SessionTools) -> list[str]:
     return [tool.alias for tool in session.toolset.definitions()]
 
 
-async def run(session: RuntimeSession, tool: ToolDefinition, arguments: str = "{}") -> str:
+async def run(session: SessionTools, tool: ToolDefinition, arguments: str = "{}") -> str:
     turn = session.begin_turn(1, "en")
     return (await turn.run(tool, arguments)).for_model()
 

@@ -50,7 +50,7 @@ def prepare(tool: ToolDefinition) -> Validator:
         return known[1]
     from jsonschema import SchemaError
 
-    from vixio.tools.schemas import SchemaTooCostly
+    from vixio.core.tools.schemas import SchemaTooCostly
 
     try:
         validator = _compile(json.dumps(whole_schema(tool.parameters), sort_keys=True))
@@ -104,7 +104,7 @@ def _checked(validator: Validator, arguments: JsonObject) -> JsonObject:
     """Return ``arguments``, or what was meant by them, once they fit the schema."""
     from referencing.exceptions import Unresolvable
 
-    from vixio.tools.schemas import SchemaTooCostly, bounded
+    from vixio.core.tools.schemas import SchemaTooCostly, bounded
 
     try:
         with bounded():
@@ -180,6 +180,6 @@ def _at(arguments: JsonObject, path: Iterable[Any]) -> Any:  # noqa: ANN401 - an
 
 @lru_cache(maxsize=MAX_SCHEMAS)
 def _compile(schema: str) -> Validator:
-    from vixio.tools.schemas import bounded_validator
+    from vixio.core.tools.schemas import bounded_validator
 
     return bounded_validator(json.loads(schema))

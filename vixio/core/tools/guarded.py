@@ -1,7 +1,7 @@
 """A tool source whose errors and delays cost its own tools only.
 
 A source may be third-party code. Whatever its methods raise, and whenever they do not return, is
-logged once, counted as ``tool.<source>.…`` and kept as a :class:`~vixio.tools.source.Fault`.
+logged once, counted as ``tool.<source>.…`` and kept as a :class:`~vixio.core.tools.source.Fault`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Any
 from vixio.core.metrics import Counters
 from vixio.core.tasks import cancel_and_wait
 from vixio.core.timeouts import Timeouts
+from vixio.core.tools.source import Fault, ToolSource
 from vixio.core.tools.types import ToolDefinition
-from vixio.tools.source import Fault, ToolSource
 
 _log = logging.getLogger(__name__)
 

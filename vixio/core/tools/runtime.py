@@ -1,9 +1,10 @@
 """Runs all tools, of whatever kind: device, Python, MCP server, REST.
 
 The runtime holds what all sessions share (sources, limits, counters) and gives each session its
-:class:`~vixio.tools.session.RuntimeSession`. Steps of a call: permission → arguments checked by the
-schema → the user's yes where one is needed → a free slot → the tool, limited in time and retried →
-the result, capped. A failure of any step is a structured answer for the model, never an exception.
+:class:`~vixio.core.tools.session.SessionTools`. Steps of a call: permission → arguments checked by
+the schema → the user's yes where one is needed → a free slot → the tool, limited in time and
+retried → the result, capped. A failure of any step is a structured answer for the model, never an
+exception.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from vixio.core.device import DeviceProfile
 from vixio.core.errors import ToolError
@@ -21,18 +22,14 @@ from vixio.core.metrics import Counters
 from vixio.core.tasks import cancel_and_wait
 from vixio.core.timeouts import Timeouts
 from vixio.core.tools.context import ToolContext
-from vixio.core.tools.runner import ToolHost, ToolRunner
+from vixio.core.tools.execute import execute
+from vixio.core.tools.guarded import GuardedSource
+from vixio.core.tools.limits import Limits
+from vixio.core.tools.policy import ToolPolicy
+from vixio.core.tools.session import SessionTools
+from vixio.core.tools.source import Fault, ToolSource
 from vixio.core.tools.toolset import DEVICE_SOURCE, Renamed
 from vixio.core.tools.types import JsonObject, ToolCallResult, ToolDefinition
-from vixio.tools.arguments import read_arguments
-from vixio.tools.confirm import ASK
-from vixio.tools.execute import execute
-from vixio.tools.guarded import GuardedSource
-from vixio.tools.late import finish
-from vixio.tools.limits import Limits
-from vixio.tools.policy import ToolPolicy
-from vixio.tools.session import RuntimeSession
-from vixio.tools.source import Fault, ToolSource
 
 _log = logging.getLogger(__name__)
 
@@ -66,7 +63,7 @@ class SourceReport:
     tools: Sequence[ToolDefinition]
 
 
-class ToolRuntime(ToolHost):
+class ToolRuntime:
     """The tools of all sessions. ``sources`` are started, followed and closed with it."""
 
     def __init__(
@@ -89,7 +86,7 @@ class ToolRuntime(ToolHost):
             for source in self.sources
         }
         self._limits = Limits(self.settings.source_concurrency)
-        self._sessions: set[RuntimeSession] = set()
+        self._sessions: set[SessionTools] = set()
         self.renamed = Renamed()
         self._names: dict[tuple[str, str], str] = {}
         self._stale: set[str] = set()
@@ -132,20 +129,20 @@ class ToolRuntime(ToolHost):
 
     def open(
         self, device_id: str, session_id: str, profile: DeviceProfile | None = None
-    ) -> RuntimeSession:
+    ) -> SessionTools:
         """Return the tools of a new session: all sources at once, its device's when they come."""
-        session = RuntimeSession(self, device_id, session_id, profile or DeviceProfile())
+        session = SessionTools(self, device_id, session_id, profile or DeviceProfile())
         self._sessions.add(session)
         session.toolset.replace_all(self.listed())
         return session
 
-    def forget(self, session: RuntimeSession) -> None:
+    def forget(self, session: SessionTools) -> None:
         """Stop updating ``session``."""
         self._sessions.discard(session)
 
     async def run_checked(
         self,
-        session: RuntimeSession,
+        session: SessionTools,
         tool: ToolDefinition,
         arguments: JsonObject,
         context: ToolContext,
@@ -217,27 +214,3 @@ class ToolRuntime(ToolHost):
                     session.toolset.replace(source.name, source.tools)
                 if number % _SESSIONS_AT_ONCE == 0:
                     await asyncio.sleep(0)
-
-
-class DirectRunner(ToolRunner):
-    """Runs calls without a session, for agents that are used on their own.
-
-    Tools that need the user's yes are refused, and a call waits for a deferred result.
-    """
-
-    async def run(self, tool: ToolDefinition, arguments: str, call_id: str = "") -> ToolCallResult:
-        """Run a call of the model; see :class:`~vixio.core.tools.runner.ToolRunner`."""
-        try:
-            parsed = read_arguments(tool, arguments)
-            if tool.options.confirm:
-                raise ToolError("confirmation_required", ASK)
-        except ToolError as error:
-            return ToolCallResult.failure(error, call_id)
-        result, _ = await execute(tool, parsed, ToolContext(), call_id)
-        if result.late is not None:
-            limit = min(result.late.timeout, tool.options.timeout)
-            result = await finish(replace(result.late, timeout=limit), tool.name)
-        return result.capped(tool.options.max_result_chars)
-
-
-DIRECT = DirectRunner()

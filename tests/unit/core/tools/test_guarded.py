@@ -13,10 +13,10 @@ from vixio.core.clock import now
 from vixio.core.metrics import Counters
 from vixio.core.timeouts import Timeouts
 from vixio.core.tools.function import FunctionCaller
+from vixio.core.tools.runtime import RuntimeSettings, ToolRuntime
+from vixio.core.tools.session import SessionTools
+from vixio.core.tools.source import Fault, FixedSource, ToolSource
 from vixio.core.tools.types import ToolDefinition
-from vixio.tools.runtime import RuntimeSettings, ToolRuntime
-from vixio.tools.session import RuntimeSession
-from vixio.tools.source import Fault, FixedSource, ToolSource
 
 LIMITS = Timeouts(tool_start=5.0, tool_close=3.0)
 
@@ -28,7 +28,7 @@ def named(name: str) -> ToolDefinition:
     return ToolDefinition(name, name, caller=FunctionCaller(call))
 
 
-def names(session: RuntimeSession) -> list[str]:
+def names(session: SessionTools) -> list[str]:
     return [tool.alias for tool in session.toolset.definitions()]
 
 
