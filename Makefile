@@ -215,7 +215,7 @@ test-load: setup-dev ## pytest of many devices at once, and of a server that is 
 test-trace: setup-dev ## pytest of programs under strace: nothing looks up a name or contacts another machine
 	$(SCHEDULE) trace $(BEHIND)
 
-test-stores: setup-dev ## pytest of memory and registry with real Redis and PostgreSQL servers (Debian packages)
+test-stores: setup-dev ## pytest of memory and registry with a real PostgreSQL server (a Debian package)
 	$(SCHEDULE) stores $(BEHIND)
 
 first-hour: setup-dev ## walk a new user's first hour in a clean environment: set-up, both languages, mistakes

@@ -112,7 +112,7 @@ class Server:
         self.create_engine = EngineBuilder(
             settings, self.providers.pool, self.profiles, endpointing
         )
-        self.memory = make_memory(settings, self.providers.agent, self.counters)
+        self.memory = make_memory(settings, self.registry.link, self.providers.agent, self.counters)
         self.tools = make_runtime(
             settings,
             self.counters,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -242,8 +241,6 @@ class Fleet:
             "server": {"host": "127.0.0.1", "port": each.port, "http_port": each.http_port},
             "data": {"folder": str(self.folder / "data"), "database": database},
             "memory": {
-                "store": "sqlalchemy",
-                "url": re.sub("^postgresql:", "postgresql+asyncpg:", database),
                 "summary": False,
             },
             "assistant": {"history_turns": 500, "history_tokens": 100_000, "filler_after": 0},

@@ -24,7 +24,7 @@ NO_MEMORY: Final = "memory: {store: none}\n"
 class ConsoleHouse(House):
     """A server's folder. ``more``: lines of the settings, beside those of every test.
 
-    ``memory``: whether it remembers, in a file.
+    ``memory``: whether it remembers.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class ConsoleHouse(House):
         text = file.read_text("utf-8")
         if self._memory:
             assert NO_MEMORY in text
-            text = text.replace(NO_MEMORY, f"memory: {{path: {self.folder / 'memory.db'}}}\n")
+            text = text.replace(NO_MEMORY, "")
         file.write_text(f"{text}api: {{hosts: [{NAME}]}}\n{self._more}", "utf-8")
 
     def url(self, place: str = "", host: str = "127.0.0.1") -> str:

@@ -22,8 +22,7 @@ from vixio.web.api.scopes import Scope
 PHRASES = {"name": "phrasebook"}
 
 
-def kept(folder: Path) -> dict[str, Any]:
-    return {"store": "sqlite", "path": str(folder / "memory.db")}
+KEPT = {"store": "database"}
 
 
 async def editor(api: ApiServer) -> Client:
@@ -44,7 +43,7 @@ async def turns_saved(call: Client, path: str, number: int) -> dict[str, Any]:
 
 async def test_facts_are_edited_one_by_one(tmp_path: Path) -> None:
     async with (
-        api_server(tmp_path, memory=kept(tmp_path), agent=PHRASES) as api,
+        api_server(tmp_path, memory=KEPT, agent=PHRASES) as api,
         SimulatedDevice(api.server.device(mode="manual")) as device,
     ):
         call = await editor(api)
@@ -123,7 +122,7 @@ async def test_a_summary_is_rewritten_and_a_connected_device_follows(tmp_path: P
     sections: dict[str, dict[str, Any]] = {
         "data": {"folder": str(tmp_path / "data"), "database": ""},
         "api": {"enabled": True},
-        "memory": kept(tmp_path),
+        "memory": KEPT,
     }
     async with (
         serving(settings(**sections), agent=agent) as server,
@@ -158,7 +157,7 @@ async def test_a_summary_is_rewritten_and_a_connected_device_follows(tmp_path: P
 
 async def test_what_is_remembered_is_listed(tmp_path: Path) -> None:
     async with (
-        api_server(tmp_path, memory=kept(tmp_path), agent=PHRASES) as api,
+        api_server(tmp_path, memory=KEPT, agent=PHRASES) as api,
         SimulatedDevice(api.server.device(mode="manual")) as device,
     ):
         call = await editor(api)

@@ -23,7 +23,7 @@ LIMIT = 50.0
 
 
 async def test_it_needs_no_port_and_no_device(tmp_path: Path) -> None:
-    config = settings(memory={"store": "sqlite", "path": str(tmp_path / "memory.db")})
+    config = settings(memory={"store": "database"}, data={"folder": str(tmp_path), "database": ""})
     async with asyncio.timeout(LIMIT), Server(config) as server:
         async with await server.conversation("Kitchen-Test") as conversation:
             reply = await conversation.ask("what time is it")

@@ -22,6 +22,7 @@ from tests.support import warm
 from tests.support.waiting import until
 from vixio.cli.commands import main
 from vixio.core.history import AssistantMessage, HistoryItem, UserMessage
+from vixio.data.database.create import FILE_NAME
 from vixio.settings import Settings
 from vixio.testing import ScriptedAgentBackend, ScriptedTTS
 
@@ -29,8 +30,10 @@ ROOT = Path(__file__).resolve().parents[2]
 A, B = "02:00:00:00:00:0a", "02:00:00:00:00:0b"
 
 
-def on(path: Path | str, **more: object) -> Settings:
-    return settings(memory={"store": "sqlite", "path": str(path), **more})
+def on(folder: Path | str, database: str = "") -> Settings:
+    return settings(
+        memory={"store": "database"}, data={"folder": str(folder), "database": database}
+    )
 
 
 def serving_with(
@@ -57,7 +60,7 @@ def heard(agent: ScriptedAgentBackend, text: str) -> Sequence[HistoryItem]:
 
 
 async def test_it_remembers_across_restarts(tmp_path: Path) -> None:
-    path = tmp_path / "state" / "memory.db"
+    path = tmp_path / "state"
     before = ScriptedAgentBackend()
     async with serving_with(on(path), before) as server:
         await say(server, A, "i am ada", "and i like tea")
@@ -82,7 +85,7 @@ async def test_it_remembers_across_restarts(tmp_path: Path) -> None:
 async def test_devices_at_the_same_time_never_see_each_other(tmp_path: Path) -> None:
     ids = [f"02:00:00:00:01:{number:02x}" for number in range(12)]
     agent = ScriptedAgentBackend()
-    async with serving_with(on(tmp_path / "memory.db"), agent) as server:
+    async with serving_with(on(tmp_path), agent) as server:
         for round_number in range(3):
             words = [f"device {device_id} says {round_number}" for device_id in ids]
             await asyncio.gather(*map(say, [server] * len(ids), ids, words))
@@ -97,7 +100,7 @@ async def test_devices_at_the_same_time_never_see_each_other(tmp_path: Path) -> 
 
 async def test_without_a_place_to_write_it_answers_all_the_same() -> None:
     agent = ScriptedAgentBackend()
-    async with serving_with(on("/proc/vixio/memory.db"), agent) as server:
+    async with serving_with(on("/proc/vixio"), agent) as server:
         await say(server, A, "one")
         await say(server, A, "two")
         await until(lambda: server.count("memory.failed"), what="the failed writes")
@@ -105,19 +108,18 @@ async def test_without_a_place_to_write_it_answers_all_the_same() -> None:
 
 
 async def test_with_a_damaged_file_it_answers_all_the_same(tmp_path: Path) -> None:
-    path = tmp_path / "memory.db"
+    path = tmp_path / FILE_NAME
     path.write_bytes(b"rubbish " * 4_096)
     agent = ScriptedAgentBackend()
-    async with serving_with(on(path), agent) as server:
+    async with serving_with(on(tmp_path), agent) as server:
         await say(server, A, "one", "two")
     assert heard(agent, "two") == [UserMessage("one"), AssistantMessage("You said one.")]
     assert path.read_bytes() == b"rubbish " * 4_096
 
 
 async def test_the_command_line_shows_and_erases_beside_the_server(tmp_path: Path) -> None:
-    path = tmp_path / "memory.db"
     config = tmp_path / "vixio.yaml"
-    config.write_text(f"memory: {{path: {path}}}\n")
+    config.write_text(f"data: {{folder: {tmp_path}}}\n")
 
     async def vixio(*arguments: str) -> str:
         command = ["memory", *arguments, "--config", str(config)]
@@ -126,7 +128,7 @@ async def test_the_command_line_shows_and_erases_beside_the_server(tmp_path: Pat
         return shown.output
 
     agent = ScriptedAgentBackend()
-    async with serving_with(on(path), agent) as server:
+    async with serving_with(on(tmp_path), agent) as server:
         assert server.app.memory is not None
         await say(server, A, "my pin is 1234")
         await say(server, B, "hello")
@@ -170,9 +172,9 @@ asyncio.run(run())
 
 
 async def test_a_turn_that_was_closed_survives_a_killed_server(tmp_path: Path) -> None:
-    path = tmp_path / "memory.db"
+    path = tmp_path / FILE_NAME
     process = await warm.create_subprocess_exec(
-        *(sys.executable, "-c", SERVER, str(path)),
+        *(sys.executable, "-c", SERVER, str(tmp_path)),
         cwd=ROOT,
         env=warm.kept(),
         stdout=asyncio.subprocess.PIPE,
@@ -184,7 +186,7 @@ async def test_a_turn_that_was_closed_survives_a_killed_server(tmp_path: Path) -
         device = SimulatedDevice(DeviceConfig(ws_url=ws_url, device_id=A))
         await device.start()
         await device.type_text("remember the milk")
-        saved = "SELECT count(*) FROM vixio_messages"
+        saved = "SELECT count(*) FROM memory_items"
 
         def connect() -> sqlite3.Connection:
             return sqlite3.connect(f"file:{path}?mode=ro", uri=True)
@@ -200,7 +202,7 @@ async def test_a_turn_that_was_closed_survives_a_killed_server(tmp_path: Path) -
         await process.wait()
     await device.close()
     after = ScriptedAgentBackend()
-    async with serving_with(on(path), after) as server:
+    async with serving_with(on(tmp_path), after) as server:
         await say(server, A, "what was it")
     assert heard(after, "what was it") == [
         UserMessage("remember the milk"),
@@ -232,7 +234,7 @@ async def test_a_server_with_the_default_providers_does_without_the_agent_sdk(
         sys.executable,
         "-c",
         CONVERSATION,
-        str(tmp_path / "memory.db"),
+        str(tmp_path),
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(["", *sys.path])},
         stdout=asyncio.subprocess.PIPE,
@@ -242,14 +244,10 @@ async def test_a_server_with_the_default_providers_does_without_the_agent_sdk(
     assert printed.decode().splitlines()[-1] == "[]"
 
 
-@pytest.mark.parametrize("store", ["sqlalchemy", "redis"])
-async def test_a_server_without_its_database_answers_all_the_same(store: str) -> None:
-    pytest.importorskip(store)
+async def test_a_server_without_its_database_answers_all_the_same() -> None:
     pytest.importorskip("asyncpg")
-    url = {"sqlalchemy": "postgresql+asyncpg://u:p@127.0.0.1:9/x", "redis": "redis://127.0.0.1:9"}
     agent = ScriptedAgentBackend()
-    config = settings(memory={"store": store, "url": url[store]})
-    async with serving_with(config, agent) as server:
+    async with serving_with(on("", "postgresql://u:p@127.0.0.1:9/x"), agent) as server:
         await say(server, A, "one", "two")
         await until(lambda: server.count("memory.failed"), what="the failed writes")
     assert heard(agent, "two") == [UserMessage("one"), AssistantMessage("You said one.")]

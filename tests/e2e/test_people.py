@@ -29,7 +29,7 @@ async def give(call: Client, device: SimulatedDevice, person: str) -> Answer:
 
 async def test_the_devices_of_a_person(tmp_path: Path) -> None:
     async with AsyncExitStack() as stack:
-        memory = {"store": "sqlite", "path": str(tmp_path / "memory.db")}
+        memory = {"store": "database"}
         agent = {"name": "phrasebook"}
         api = await stack.enter_async_context(api_server(tmp_path, memory=memory, agent=agent))
         kitchen, bedroom, hall = [

@@ -115,7 +115,7 @@ async def running(data: dict[str, Any], **sections: Any) -> AsyncIterator[House]
         config = settings(
             data=data,
             agent={"name": "openai", "model": "m", "base_url": model.base_url},
-            memory={"store": "sqlite", "path": f"{data['folder']}/memory.db"},
+            memory={"store": "database"},
             api={"enabled": True, "requests_per_minute": 0},
             **sections,
         )

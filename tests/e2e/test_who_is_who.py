@@ -86,7 +86,7 @@ async def routes_of_a_device(api: ApiServer) -> set[tuple[str, str]]:
 
 @pytest.mark.slow
 async def test_every_place_means_the_device_that_is_called_so(tmp_path: Path) -> None:
-    memory = {"store": "sqlite", "path": str(tmp_path / "memory.db")}
+    memory = {"store": "database"}
     async with api_server(tmp_path, memory=memory, api={"requests_per_minute": 0}) as api:
         assert {(method, path) for method, path, _ in WALK} == await routes_of_a_device(api)
         registry, remembered = api.server.app.registry, api.server.app.memory

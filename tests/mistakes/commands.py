@@ -118,17 +118,17 @@ COMMANDS = (
     ),
     Mistake(
         name="memory in a folder that cannot be written",
-        story="Keeps the memory at a path below a file.",
+        story="Gives a file as the data folder.",
         command="vixio memory",
-        settings="memory:\n  path: notes.txt/memory.db\n",
+        settings="data:\n  folder: notes.txt\n",
         files={"notes.txt": "x\n"},
     ),
     Mistake(
         name="memory in a file of another kind",
-        story="Gives a text file as the memory.",
+        story="Has a text file in the place of the database.",
         command="vixio memory",
-        settings="memory:\n  path: notes.txt\n",
-        files={"notes.txt": "shopping list: milk, bread and a hundred other things\n" * 4},
+        settings="data:\n  folder: kept\n",
+        files={"kept/vixio.db": "shopping list: milk, bread and a hundred other things\n" * 4},
     ),
     Mistake(
         name="a tool service without a broker",

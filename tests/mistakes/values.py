@@ -188,9 +188,9 @@ VALUES = (
         settings="assistant:\n  devices:\n    aa:bb:cc:dd:ee:ff: {name: kitchen}\n",
     ),
     Mistake(
-        name="a database without its address",
-        story="Chooses a store and sets no url.",
-        settings="memory:\n  store: redis\n",
+        name="a store of an earlier version",
+        story="Kept the memory in Redis before an upgrade.",
+        settings="memory:\n  store: redis\n  url: redis://localhost\n",
     ),
     Mistake(
         name="several at once",

@@ -143,7 +143,7 @@ WRITING = (
     Mistake(
         name="a Windows path in quotes",
         story="Writes a path of Windows in double quotes.",
-        settings='memory:\n  path: "C:\\Users\\anna\\memory.db"\n',
+        settings='data:\n  folder: "C:\\Users\\anna\\data"\n',
     ),
     Mistake(
         name="a key twice",

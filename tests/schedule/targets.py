@@ -209,7 +209,7 @@ TARGETS = (
             Group(
                 "all",
                 [
-                    "tests/unit/data/memory/test_stores.py",
+                    "tests/unit/data/memory",
                     "tests/unit/data/database",
                     "tests/unit/data/devices",
                     "tests/unit/data/backup",
@@ -223,7 +223,7 @@ TARGETS = (
                 ],
                 parts=2,
                 # What needs no server, `make test` runs.
-                options=["-k", "postgresql or redis"],
+                options=["-k", "postgresql"],
             )
         ],
         needs=["databases"],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pwd
-import shutil
 import socket
 import subprocess
 import tempfile
@@ -51,20 +50,6 @@ def _ended(process: subprocess.Popen[bytes]) -> Iterator[None]:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait(5)
-
-
-@contextmanager
-def redis_server(directory: Path) -> Iterator[str]:
-    """Run a Redis server; gives its URL. Skips the test where Redis is not installed."""
-    program = shutil.which("redis-server")
-    if program is None:
-        _missing("redis-server is not installed")
-    port = free_port()
-    settings = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(directory)]
-    process = subprocess.Popen([program, *settings], stdout=subprocess.DEVNULL)
-    with _ended(process):
-        _answers(process, port)
-        yield f"redis://127.0.0.1:{port}/0"
 
 
 @contextmanager

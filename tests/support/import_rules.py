@@ -154,10 +154,9 @@ RULES = (
         "vixio.data.memory",
         (
             "vixio.core",
-            *(f"vixio.data.database.{module}" for module in ("link", "paths", "sqlite_file")),
+            "vixio.data.database",
             *INTERFACES,
         ),
-        (ANY,),
     ),
     Rule("vixio.transports", alone=True),
     Rule("vixio.transports.admission", ("vixio.core",)),

@@ -172,8 +172,7 @@ def test_the_cluster_has_what_its_settings_name(
     settings = load_settings(DEPLOY / "cluster.yaml")
     assert settings.cluster is not None
     assert settings.cluster.address.hosts == ("nats",)
-    for url in (settings.data.database, settings.memory.url):
-        assert urlsplit(url.get_secret_value()).hostname == "database"
+    assert urlsplit(settings.data.database.get_secret_value()).hostname == "database"
     assert {"nats", "database", "haproxy", "prometheus", "grafana"} < set(services)
     users = re.findall(r"^\s+user: (\w+)$", (DEPLOY / "nats.conf").read_text("utf-8"), re.M)
     assert settings.cluster.user in users
@@ -186,7 +185,7 @@ def test_the_cluster_has_what_its_settings_name(
     for name in nodes:
         assert float(services[name]["stop_grace_period"].removesuffix("s")) >= TO_STOP
         extras = services[name]["build"]["args"]["EXTRAS"].split()
-        assert {"nats", "postgresql", "sqlalchemy"} <= set(extras)
+        assert {"nats", "postgresql"} <= set(extras)
     mounted = [
         each.partition(":")[0]
         for service in services.values()

@@ -70,17 +70,7 @@ async def _place(config: Path | None) -> AsyncIterator[Place]:
     from vixio.cli.speech import quiet_settings
     from vixio.composition.registry import data_folder, opened_database
     from vixio.data.backup.server import Place
-    from vixio.data.memory.create import check_installed, make_store
 
     settings = quiet_settings(config)
-    section, store = settings.memory, None
     async with opened_database(settings) as database:
-        if section.store != "none":
-            check_installed(section.store)
-            store = make_store(section.store, section.path, section.url.get_secret_value())
-            await store.open()
-        try:
-            yield Place(data_folder(settings), database, store)
-        finally:
-            if store is not None:
-                await store.close()
+        yield Place(data_folder(settings), database)

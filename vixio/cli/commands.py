@@ -153,16 +153,15 @@ def memory(device: str | None, action: str, as_json: bool, config: Path | None) 
     DEVICE is its id, the MAC address; without it, all devices are listed. Works whether or not the
     server runs.
     """
-    from vixio.data.memory.show import run
+    from vixio.cli.memory import run
     from vixio.settings import load_settings
     from vixio.telemetry.logging.setup import configure_logging, flush_logs
 
     configure_logging("ERROR")  # what fails stands in the one line of its error
     path, _ = choose_config(config)
-    section = load_settings(path).memory
-    place = (section.store, section.path, section.url.get_secret_value())
+    settings = load_settings(path)
     try:
-        click.echo(asyncio.run(run(place, device, erase=action == "clear", as_json=as_json)))
+        click.echo(asyncio.run(run(settings, device, erase=action == "clear", as_json=as_json)))
     finally:
         flush_logs()
 

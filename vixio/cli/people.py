@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from vixio.data.devices.records import DeviceRecord, PersonRecord
     from vixio.data.devices.repository import DeviceRepository
-    from vixio.data.memory.store import MemoryStore
+    from vixio.data.memory.repository import MemoryRepository
 
 T = TypeVar("T")
 
@@ -140,27 +140,26 @@ async def _everybody(
 def _in_memory(
     config: Path | None,
     person: PersonRecord,
-    work: Callable[[MemoryStore, str], Awaitable[T]],
+    work: Callable[[MemoryRepository, str], Awaitable[T]],
     nothing: T,
 ) -> T:
-    """Do ``work`` on the store of the settings and the key of a person's facts.
+    """Do ``work`` on the memory of the settings and the key of a person's facts.
 
     Return ``nothing`` where facts end with the server. Raises ConfigError.
     """
     from vixio.cli.speech import quiet_settings
+    from vixio.composition.registry import opened_memory
     from vixio.core.facts import person_owner
     from vixio.data.memory.records import device_key
-    from vixio.data.memory.show import opened_store
 
-    section = quiet_settings(config).memory
-    if section.store == "none":
+    settings = quiet_settings(config)
+    if settings.memory.store == "none":
         return nothing
     key = device_key(person_owner(person.id))
 
     async def opened() -> T:
-        place = (section.store, section.path, section.url.get_secret_value())
-        async with opened_store(*place) as call:
-            return await call(lambda store: work(store, key))
+        async with opened_memory(settings) as memory:
+            return await work(memory, key)
 
     return asyncio.run(opened())
 

@@ -56,11 +56,6 @@ def _warn_of_files(settings: Settings) -> None:
     """Say what nodes on several machines do not share."""
     if not settings.data.database.get_secret_value():
         _log.warning(
-            "the registry is a file of this machine, so nodes on other machines know other devices:"
-            " set data.database to the URL of a PostgreSQL database"
-        )
-    if settings.memory.store == "sqlite":
-        _log.warning(
-            "the memory is a file of this machine, so a device that moves to another one is not "
-            "remembered there: set memory.store to sqlalchemy or redis"
+            "the registry and the memory are a file of this machine, so nodes on other machines "
+            "know other devices: set data.database to the URL of a PostgreSQL database"
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 from vixio.core.errors import ConfigError
@@ -19,6 +20,8 @@ from vixio.data.devices.registry import DeviceRegistry, Rejection
 from vixio.data.devices.repository import DeviceRepository
 from vixio.data.devices.secret import load_secret
 from vixio.data.devices.tokens import DeviceTokens
+from vixio.data.memory.former import former_file, take_over
+from vixio.data.memory.repository import MemoryRepository
 from vixio.settings import Settings
 
 DAY_S = 86_400.0
@@ -53,12 +56,8 @@ def make_registry(settings: Settings, counters: Counters) -> DeviceRegistry:
     tokens = None
     if server.tokens:
         tokens = DeviceTokens(signing_secret(settings), server.auth.token_lifetime_days * DAY_S)
-    url = settings.data.database.get_secret_value()
-    check_database(url)
-    folder = data_folder(settings)
-    link: Link[Database] = Link(
-        lambda: make_database(folder, url), name="vixio-registry", reports=REPORTS
-    )
+    check_database(settings.data.database.get_secret_value())
+    link: Link[Database] = Link(lambda: _database(settings), name="vixio-registry", reports=REPORTS)
     return DeviceRegistry(
         link,
         mode,
@@ -66,6 +65,14 @@ def make_registry(settings: Settings, counters: Counters) -> DeviceRegistry:
         counters,
         language=settings.assistant.language,
     )
+
+
+def _database(settings: Settings) -> Database:
+    """Return the database, not opened yet; opened, it has what earlier versions remembered."""
+    database = make_database(data_folder(settings), settings.data.database.get_secret_value())
+    if settings.data.kept and settings.memory.store != "none":
+        database.upgrade = partial(take_over, file=former_file(settings.memory.path))
+    return database
 
 
 @asynccontextmanager
@@ -76,14 +83,20 @@ async def opened_database(settings: Settings) -> AsyncIterator[Database]:
     """
     if not settings.data.kept:
         raise ConfigError("data.database is none: the registry ends with the server")
-    url = settings.data.database.get_secret_value()
-    check_database(url)
-    database = make_database(data_folder(settings), url)
+    check_database(settings.data.database.get_secret_value())
+    database = _database(settings)
     await database.open()
     try:
         yield database
     finally:
         await database.close()
+
+
+@asynccontextmanager
+async def opened_memory(settings: Settings) -> AsyncIterator[MemoryRepository]:
+    """Open the memory of the settings for a command; as :func:`opened_database`."""
+    async with opened_database(settings) as database:
+        yield MemoryRepository(database)
 
 
 @asynccontextmanager

@@ -15,7 +15,6 @@ from vixio.core.tools.runtime import ToolRuntime
 from vixio.data.database.database import Database
 from vixio.data.database.link import Link
 from vixio.data.devices.turn_counts import StoredTurns
-from vixio.data.memory.create import check_installed, make_store, store_link
 from vixio.data.memory.memory import Memory, MemorySettings
 from vixio.data.memory.summary import model_summary
 from vixio.providers.agent import AgentBackend
@@ -80,17 +79,19 @@ def make_daily_turns(
 
 
 def make_memory(
-    settings: Settings, backend: Callable[[], AgentBackend], counters: Counters
+    settings: Settings,
+    link: Link[Database],
+    backend: Callable[[], AgentBackend],
+    counters: Counters,
 ) -> Memory | None:
-    """Return the memory that outlives the process; None if the settings want none.
+    """Return the memory of conversations and facts; None if the settings want none.
 
-    ``backend`` returns the agent that writes summaries, at the time of each.
+    ``link``: to the registry's database. ``backend`` returns the agent that writes summaries, at
+    the time of each.
     """
     memory = settings.memory
     if memory.store == "none":
         return None
-    check_installed(memory.store)
-    link = store_link(lambda: make_store(memory.store, memory.path, memory.url.get_secret_value()))
     # The phrase book cannot sum up a conversation.
     writes = memory.summary and settings.agent.name != "phrasebook"
     return Memory(

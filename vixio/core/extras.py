@@ -30,9 +30,7 @@ Extra = Literal[
     "postgresql",
     "pulsar",
     "rabbitmq",
-    "redis",
     "sherpa",
-    "sqlalchemy",
     "ten",
     "whisper",
 ]

@@ -14,7 +14,7 @@ _POSTGRESQL = re.compile(r"postgres(ql)?(\+\w+)?://[^\s]+")
 
 
 class DataSection(Section):
-    """What outlives the process, beside the section ``memory``. See docs/devices.md."""
+    """What outlives the process. See docs/devices.md and docs/data.md."""
 
     folder: str = ""
     """Of the database file, the secret of the tokens; empty: the user's state directory."""

@@ -338,7 +338,8 @@ async def test_a_profile_of_callers(tmp_path: Path) -> None:
             "a2a/alice/*": {"user": "Ann", "tools": {"deny": ["builtin/*", "reminders/*"]}}
         },
         "assistant": {"instructions": "You talk with {user}."},
-        "memory": {"store": "sqlite", "path": str(tmp_path / "memory.db"), "summary": False},
+        "memory": {"store": "database", "summary": False},
+        "data": {"folder": str(tmp_path), "database": ""},
         "a2a": {"context_lifetime": 1},
     }
     async with (

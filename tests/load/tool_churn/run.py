@@ -32,7 +32,7 @@ CONFIG = """\
 server: {{host: 127.0.0.1, port: {port}, http_port: {http_port}}}
 assistant: {{language: en, filler_after: 0}}  # on a busy machine any answer may take so long
 agent: {{name: openai, base_url: "{model}", api_key: none, model: stand-in}}
-memory: {{path: {memory}}}
+data: {{folder: {data}}}
 """
 BROKER = """\
 tools: {{broker: {{url: "{url}", prefix: {prefix}, timeout: 40}}}}
@@ -115,7 +115,7 @@ async def run(
             port=port,
             http_port=http_port,
             model=model.base_url,
-            memory=directory / "memory.sqlite",
+            data=directory / "data",
         )
         broker = ""
         if services:

@@ -11,20 +11,21 @@ from click.testing import CliRunner
 
 from vixio.cli.commands import main
 from vixio.core.facts import person_owner
+from vixio.data.database.create import FILE_NAME
+from vixio.data.database.sqlite import SQLiteDatabase
 from vixio.data.memory.records import device_key
-from vixio.data.memory.sqlite_store import SQLiteStore
+from vixio.data.memory.repository import MemoryRepository
 
 KITCHEN = "02:00:00:00:00:01"
 
 
 @pytest.fixture
 def memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give the file of the memory, named in the settings of the current folder."""
+    """Give the file of the database, named in the settings of the current folder."""
     monkeypatch.chdir(tmp_path)
-    file = tmp_path / "memory.db"
-    lines = f"data: {{folder: {tmp_path / 'data'}}}\nmemory: {{path: {file}}}\n"
+    lines = f"data: {{folder: {tmp_path / 'data'}}}\n"
     (tmp_path / "vixio.yaml").write_text(lines, encoding="utf-8")
-    return file
+    return tmp_path / "data" / FILE_NAME
 
 
 def vixio(*arguments: str, status: int = 0, answer: str = "") -> str:
@@ -38,10 +39,10 @@ def remember(file: Path, owner: str, fact: str) -> None:
     """Put a fact into the memory."""
 
     async def save() -> None:
-        store = SQLiteStore(file)
-        await store.open()
-        await store.save_facts(device_key(owner), [fact])
-        await store.close()
+        database = SQLiteDatabase(file)
+        await database.open()
+        await MemoryRepository(database).save_facts(device_key(owner), [fact])
+        await database.close()
 
     asyncio.run(save())
 

@@ -80,7 +80,6 @@ async def test_what_machines_do_not_share_is_said(caplog: pytest.LogCaptureFixtu
     section = {"url": "nats://bus", "secret": SECRET}
     make_context(Settings.model_validate({"cluster": section}))
     assert "set data.database to the URL of a PostgreSQL database" in caplog.text
-    assert "set memory.store to sqlalchemy or redis" in caplog.text
 
 
 def test_nodes_sign_with_the_secret_that_they_share(tmp_path: Path) -> None:

@@ -40,7 +40,6 @@ def test_every_secret_of_the_model_is_masked(secret: str) -> None:
         {
             "server": {"auth": {"secret": secret + "x" * 40}},
             "data": {"database": f"postgresql://me:{secret}@db/vixio"},
-            "memory": {"store": "redis", "url": f"redis://:{secret}@cache/0"},
             "agent": {"name": "openai", "model": "m", "api_key": secret},
             "tts": [{"name": "openai", "model": "m", "voice": "v", "api_key": secret}, {}],
             "vision": {"model": "m", "api_key": secret},

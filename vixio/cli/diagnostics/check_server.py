@@ -9,14 +9,11 @@ from vixio.cli.banner import EVERY_ADDRESS, reachable_host
 from vixio.cli.diagnostics.check_languages import Remark
 from vixio.cli.diagnostics.installation import describe_installation
 from vixio.composition.cluster import make_context
-from vixio.composition.registry import data_folder, opened_desk
+from vixio.composition.registry import data_folder, opened_desk, opened_memory
 from vixio.core.capacity import CostModel
 from vixio.core.errors import ConfigError
 from vixio.core.metrics import Counters
 from vixio.data.devices.secret import load_secret
-from vixio.data.memory.create import check_installed
-from vixio.data.memory.show import opened_store
-from vixio.data.memory.store import MemoryStore
 from vixio.settings import Settings
 from vixio.tools.from_settings import make_runtime, specs_of
 
@@ -121,15 +118,12 @@ async def try_memory(settings: Settings) -> str:
     memory = settings.memory
     if memory.store == "none":
         return "none: forgotten when the server stops (memory.store)"
-    check_installed(memory.store)
-    async with opened_store(memory.store, memory.path, memory.url.get_secret_value()) as call:
-        place, devices = await call(_looked_at)
+    if not settings.data.kept:
+        return "in the process: forgotten when the server stops (data.database)"
+    async with opened_memory(settings) as opened:
+        devices = len(await opened.known())
     kept = f"{memory.keep_days:g} days" if memory.keep_days else "for ever"
-    return f"{memory.store}: {place}, {devices} devices known, kept {kept}"
-
-
-async def _looked_at(store: MemoryStore) -> tuple[str, int]:
-    return store.place, len(await store.known())
+    return f"{devices} devices known, kept {kept}"
 
 
 async def try_workers(settings: Settings) -> str:

@@ -10,7 +10,7 @@ from vixio.data.backup.archive import BackupError
 from vixio.data.database.database import Database, Transaction
 from vixio.data.database.migrate import migrations, version_of
 
-FIRST: Final = ("profiles", "people", "devices")
+FIRST: Final = ("profiles", "people", "devices", "memories")
 """What other tables refer to comes before them."""
 
 _TABLE = re.compile(r"^CREATE TABLE (?:IF NOT EXISTS )?(\w+)", re.MULTILINE)

@@ -8,14 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from vixio.data.backup import memory, registry
+from vixio.data.backup import registry
 from vixio.data.backup.archive import ArchiveReader, ArchiveWriter, BackupError
 from vixio.data.database.database import Database
 from vixio.data.database.paths import make_private_folder
-from vixio.data.memory.store import MemoryStore
+from vixio.data.memory.former import restore as restore_memory
+from vixio.data.memory.records import PERSON_KEY
+from vixio.data.memory.repository import MemoryRepository
 
 ABOUT: Final = "about.json"
 MEMORY: Final = "memory.jsonl"
+"""Of versions that kept the memory apart from the registry."""
 FILES: Final = "files/"
 TABLES: Final = "registry/"
 
@@ -25,11 +28,10 @@ KEPT: Final = ("token_secret", "firmware")
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a server's data are, opened. ``store`` None: conversations are not kept."""
+    """Where a server's data are, opened."""
 
     folder: Path
     database: Database
-    store: MemoryStore | None
 
 
 async def export(place: Place, path: Path) -> Mapping[str, int]:
@@ -38,7 +40,6 @@ async def export(place: Place, path: Path) -> Mapping[str, int]:
     The server may run: what was acknowledged before is in it. Secrets are in it too.
     """
     version, rows = await registry.dump(place.database)
-    devices = [] if place.store is None else [each async for each in memory.dump(place.store)]
 
     def write() -> int:
         files = [
@@ -55,7 +56,6 @@ async def export(place: Place, path: Path) -> Mapping[str, int]:
             archive.add_lines(ABOUT, [{"database_version": version}])
             for table, lines in rows.items():
                 archive.add_lines(f"{TABLES}{table}.jsonl", lines)
-            archive.add_lines(MEMORY, devices)
             for file in files:
                 archive.add_file(FILES + file.relative_to(place.folder).as_posix(), file)
         return len(files)
@@ -65,7 +65,7 @@ async def export(place: Place, path: Path) -> Mapping[str, int]:
         "devices": len(rows.get("devices", ())),
         "profiles": len(rows.get("profiles", ())),
         "people": len(rows.get("people", ())),
-        "conversations": sum(map(memory.is_conversation, devices)),
+        "conversations": await _conversations(place.database),
         "files": files,
     }
 
@@ -83,13 +83,10 @@ async def restore(place: Place, path: Path) -> Mapping[str, int]:
     about: dict[str, Any] = next(archive.lines(ABOUT), {})
     version = int(about.get("database_version", 0))
     await registry.check(place.database, version)
-    if place.store is not None:
-        await memory.check(place.store)
     rows = {table: archive.lines(f"{TABLES}{table}.jsonl") for table in registry.tables()}
-    conversations = 0
-    if place.store is not None:
-        conversations = await memory.load(place.store, archive.lines(MEMORY))
     loaded = await registry.load(place.database, rows, version)
+    async with place.database.transaction() as transaction:
+        await restore_memory(transaction, archive.lines(MEMORY))
 
     def write() -> None:
         for name, target in targets.items():
@@ -104,9 +101,15 @@ async def restore(place: Place, path: Path) -> Mapping[str, int]:
         "devices": loaded["devices"],
         "profiles": loaded["profiles"],
         "people": loaded["people"],
-        "conversations": conversations,
+        "conversations": await _conversations(place.database),
         "files": len(files),
     }
+
+
+async def _conversations(database: Database) -> int:
+    """Return how many devices are remembered; the facts about people are no conversation."""
+    known = await MemoryRepository(database).known()
+    return sum(not each.key.startswith(PERSON_KEY) for each in known)
 
 
 def _inside(folder: Path, name: str) -> Path:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Final
 
@@ -84,6 +84,8 @@ class Database(ABC):
 
     place: str
     """Where it is, for messages; without secrets."""
+    upgrade: Callable[[Database], Awaitable[None]] | None = None
+    """Done whenever it was opened, when its tables are of the newest version."""
 
     @abstractmethod
     async def open(self) -> None:
@@ -101,6 +103,9 @@ class Database(ABC):
     @abstractmethod
     def trouble(self, error: Exception) -> Trouble:
         """Return what an error of the driver, or of what was done in a transaction, says."""
+
+    async def purge(self) -> None:  # noqa: B027 - optional
+        """Remove from the disk what transactions have deleted, as far as the database can."""
 
     @abstractmethod
     async def changed(self) -> bool:

@@ -67,6 +67,12 @@ async def migrate(database: Database, steps: Sequence[Migration] | None = None) 
     Raises DatabaseFailed for a database of a newer version.
     """
     steps = migrations() if steps is None else steps
+    await _migrate(database, steps)
+    if database.upgrade is not None:
+        await database.upgrade(database)
+
+
+async def _migrate(database: Database, steps: Sequence[Migration]) -> None:
     newest = steps[-1].version if steps else 0
     if await version_of(database) == newest:
         return

@@ -81,6 +81,11 @@ class SQLiteDatabase(Database):
     def trouble(self, error: Exception) -> Trouble:
         return trouble(error)
 
+    async def purge(self) -> None:
+        """Empty the write-ahead log, which still has what was deleted."""
+        if self._connection is not None:
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
     async def changed(self) -> bool:
         connection = self._connection
         if connection is None or self._identity() != self._file:

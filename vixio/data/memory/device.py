@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from vixio.core.history import History, Turn
+from vixio.data.database.database import Database
 from vixio.data.database.link import Operation, Rejected, Unavailable
 from vixio.data.memory.records import Remembered
-from vixio.data.memory.store import MemoryStore
+from vixio.data.memory.repository import MemoryRepository, on_memory
 
 if TYPE_CHECKING:
     from vixio.data.memory.memory import Memory
@@ -29,7 +30,7 @@ MIN_PENDING = 20
 class _Step:
     """One operation of the store. ``turn``: the turn that it saves; ``begun``: it is under way."""
 
-    operation: Operation[MemoryStore, Any]
+    operation: Operation[Database, Any]
     done: Callable[[Any], None]
     turn: Turn | None = None
     begun: bool = False
@@ -84,12 +85,12 @@ class DeviceMemory:
         """
         self._loaded.clear()
 
-        async def load(store: MemoryStore) -> Remembered:
+        async def load(store: MemoryRepository) -> Remembered:
             if former:
                 await store.move(former, self.key)
             return await store.load(self.key)
 
-        self._add(_Step(Operation(load), self._take))
+        self._add(_Step(on_memory(load), self._take))
 
     async def recall(self) -> None:
         """Wait for the earlier turns: for a limited time, and not for an unavailable store."""
@@ -114,7 +115,7 @@ class DeviceMemory:
             self._in_store = trim
         items = tuple(turn.items)
 
-        def save(store: MemoryStore) -> Awaitable[bool]:
+        def save(store: MemoryRepository) -> Awaitable[bool]:
             return store.save_turn(self.key, items, keep=trim, known=known)
 
         def saved(as_known: bool) -> None:
@@ -125,7 +126,7 @@ class DeviceMemory:
 
         if self.pending >= max(self._history.max_turns, MIN_PENDING):
             self._lose_oldest()
-        self._add(_Step(Operation(save), saved, turn))
+        self._add(_Step(on_memory(save), saved, turn))
         self._sum_up()
 
     def turn_forgotten(self, turn: Turn) -> None:
@@ -136,7 +137,7 @@ class DeviceMemory:
                 self._steps.remove(step)
                 return
         count = len(turn.items)
-        self._add(_Step(Operation(lambda store: store.unsave_turn(self.key, count)), _nothing))
+        self._add(_Step(on_memory(lambda store: store.unsave_turn(self.key, count)), _nothing))
 
     # ── the steps ────────────────────────────────────────────────────────────────────────────
 
@@ -220,10 +221,10 @@ class DeviceMemory:
             self._history.fold(turns, summary)
             self._in_store = kept = self._kept()
 
-            def save(store: MemoryStore) -> Awaitable[None]:
+            def save(store: MemoryRepository) -> Awaitable[None]:
                 return store.save_summary(self.key, summary, keep=kept)
 
-            self._add(_Step(Operation(save), _nothing))
+            self._add(_Step(on_memory(save), _nothing))
             _log.debug("conversation summarised", extra={"turns": len(turns)})
         finally:
             self._folding = None

@@ -7,10 +7,11 @@ from collections import OrderedDict
 from contextlib import AsyncExitStack
 
 from vixio.core.facts import MAX_FACT_CHARS, MAX_FACTS, FactStore, is_about
-from vixio.data.database.link import Link, Operation, Rejected, Unavailable
+from vixio.data.database.database import Database
+from vixio.data.database.link import Link, Rejected, Unavailable
 from vixio.data.memory.fact_edits import EditFacts, FactRefused
 from vixio.data.memory.records import device_key
-from vixio.data.memory.store import ChangeFacts, MemoryStore
+from vixio.data.memory.repository import ChangeFacts, MemoryRepository, on_memory
 
 LOCKS = 64
 """Changes of one owner run one after the other; by chance, so may those of two owners."""
@@ -23,7 +24,7 @@ class PersistentFactStore(FactStore):
     next successful use. ``max_owners`` bounds how many owners' changes are kept.
     """
 
-    def __init__(self, link: Link[MemoryStore], max_owners: int = 1_000) -> None:
+    def __init__(self, link: Link[Database], max_owners: int = 1_000) -> None:
         self._link = link
         self._locks = [asyncio.Lock() for _ in range(LOCKS)]
         self._waiting: OrderedDict[str, list[ChangeFacts]] = OrderedDict()
@@ -58,13 +59,13 @@ class PersistentFactStore(FactStore):
                 await locked.enter_async_context(self._locks[number])
             changes = self._waiting.get(former, ())
 
-            async def there(store: MemoryStore) -> None:
+            async def there(store: MemoryRepository) -> None:
                 if changes:
                     await store.change_facts(former, lambda known: _applied(known, changes))
                 await store.hand_over_facts(former, key)
 
             try:
-                await self._link.call(Operation(there))
+                await self._link.call(on_memory(there))
             except (Unavailable, Rejected):
                 return
             self._waiting.pop(former, None)
@@ -130,12 +131,12 @@ class PersistentFactStore(FactStore):
     async def _stored(self, key: str, changes: list[ChangeFacts] | tuple[()]) -> list[str]:
         """Apply ``changes`` to the store, and return the facts before them."""
 
-        async def there(store: MemoryStore) -> list[str]:
+        async def there(store: MemoryRepository) -> list[str]:
             if not changes:
                 return list(await store.load_facts(key))
             return list(await store.change_facts(key, lambda known: _applied(known, changes)))
 
-        return await self._link.call(Operation(there))
+        return await self._link.call(on_memory(there))
 
 
 def _applied(facts: list[str], changes: list[ChangeFacts] | tuple[()]) -> list[str]:

@@ -14,11 +14,12 @@ from vixio.core.history_store import HistoryKeeper
 from vixio.core.metrics import Counters
 from vixio.core.tasks import cancel_and_wait
 from vixio.core.wall_clock import now_s
-from vixio.data.database.link import Link, Operation, Rejected, Unavailable
+from vixio.data.database.database import Database
+from vixio.data.database.link import Link, Rejected, Unavailable
 from vixio.data.memory.device import DeviceMemory
 from vixio.data.memory.facts import PersistentFactStore
 from vixio.data.memory.records import device_key
-from vixio.data.memory.store import MemoryStore
+from vixio.data.memory.repository import MemoryRepository, on_memory
 
 _log = logging.getLogger(__name__)
 
@@ -47,14 +48,14 @@ class MemorySettings:
 
 
 class Memory(HistoryKeeper):
-    """The memory of all devices of a server.
+    """The memory of all devices of a server. ``link``: to the registry's database.
 
     ``summarise`` asks the model for summaries; without it, turns beyond the bounds are dropped.
     """
 
     def __init__(
         self,
-        link: Link[MemoryStore],
+        link: Link[Database],
         counters: Counters,
         settings: MemorySettings | None = None,
         summarise: Summarise | None = None,
@@ -90,7 +91,6 @@ class Memory(HistoryKeeper):
         lost = sum(device.pending for device in self._devices.values())
         if lost:
             _log.warning("turns were not saved in time", extra={"turns": lost})
-        await self.link.close()
 
     def opening(self) -> str:
         """Return that the store is not open yet; for the readiness: a device that comes from
@@ -194,7 +194,7 @@ class Memory(HistoryKeeper):
     async def _keep_clean(self) -> None:
         """Open the store and erase old records, then again every day."""
         while True:
-            clean = Operation(self._clean)
+            clean = on_memory(self._clean)
             try:
                 erased = await self.link.call(clean)
             except Unavailable:
@@ -209,7 +209,7 @@ class Memory(HistoryKeeper):
                 _log.info("old memories erased", extra={"devices": erased})
             await asyncio.sleep(DAY_S)
 
-    async def _clean(self, store: MemoryStore) -> int:
+    async def _clean(self, store: MemoryRepository) -> int:
         days = self.settings.keep_days
         return await store.expire(now_s() - days * DAY_S) if days else 0
 

@@ -1,7 +1,6 @@
-"""The records of a store: their session ids and their form.
+"""The records of the memory: their keys and their form.
 
-A device has up to three sessions in the format of the agent SDK: its turns, as the input items that
-the SDK itself would write; the latest summary; the latest list of facts.
+The items of turns are the input items that the agent SDK itself would write.
 """
 
 from __future__ import annotations
@@ -33,10 +32,6 @@ _PERSON = re.compile(rf"{PERSON_PREFIX}([0-9a-f]{{1,64}})")
 PERSON_KEY = "person:"
 """Before a person's id. No device's key begins with it: one has colons in a MAC address alone."""
 
-SUMMARY = "/summary"
-FACTS = "/facts"
-"""Added to a device's key. A key never contains a slash."""
-
 
 def device_key(device_id: str) -> str:
     """Return the key of a device, or of the owner of a person's facts, in a store.
@@ -66,11 +61,6 @@ def owner_of(key: str) -> str:
     return re.sub(f"^{PERSON_KEY}", PERSON_PREFIX, key)
 
 
-def key_of(session_id: str) -> str:
-    """Return the device key of a session."""
-    return session_id.partition("/")[0]
-
-
 @dataclass(frozen=True, slots=True)
 class Remembered:
     """The stored conversation with one device."""
@@ -95,7 +85,7 @@ def to_input_items(items: Iterable[HistoryItem]) -> list[InputItem]:
                 answer = {"call_id": call_id, "output": output}
                 made.append({"type": "function_call_output", **_well_formed(answer)})
             case Summary():
-                pass  # it is stored in a session of its own
+                pass  # it is stored by itself
     return made
 
 
@@ -122,44 +112,20 @@ def to_turns(items: Iterable[Mapping[str, Any]]) -> list[list[HistoryItem]]:
 def _history_item(raw: Mapping[str, Any]) -> HistoryItem | None:
     match raw:
         case {"role": "user", "content": content}:
-            return UserMessage(_text(content))
+            return UserMessage(text_of(content))
         case {"role": "assistant", "content": content}:
-            return AssistantMessage(_text(content))
+            return AssistantMessage(text_of(content))
         case {"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments}:
             return ToolCallItem(str(call_id), str(name), str(arguments))
         case {"type": "function_call_output", "call_id": call_id, "output": output}:
-            return ToolResultItem(str(call_id), _text(output))
+            return ToolResultItem(str(call_id), text_of(output))
         case _:
             return None
 
 
-def _text(content: object) -> str:
+def text_of(content: object) -> str:
+    """Return the words of an item's content: a text, or a list of parts."""
     if isinstance(content, list):
         parts = (part.get("text", "") for part in content if isinstance(part, dict))
         return "\n".join(filter(None, map(str, parts)))
     return str(content)
-
-
-def summary_item(summary: str) -> InputItem:
-    """Return the items of the session of a summary."""
-    return {"role": "user", "content": well_formed(summary)}
-
-
-def facts_item(facts: Iterable[str]) -> InputItem:
-    """Return the whole list of facts as one item, so that a write replaces it at once."""
-    return {
-        "role": "user",
-        "content": [{"type": "input_text", "text": well_formed(fact)} for fact in facts],
-    }
-
-
-def to_summary(items: Sequence[Mapping[str, Any]]) -> str:
-    """Return the newest summary in a session of summaries."""
-    return _text(items[-1].get("content", "")) if items else ""
-
-
-def to_facts(items: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the newest list of facts in a session of facts."""
-    content = items[-1].get("content") if items else None
-    parts = content if isinstance(content, list) else []
-    return [str(part["text"]) for part in parts if isinstance(part, dict) and "text" in part]

@@ -11,12 +11,12 @@ from vixio.core.facts import person_owner
 from vixio.core.wall_clock import now_ms
 from vixio.data.database.audit import AuditTable
 from vixio.data.database.database import Database
-from vixio.data.database.link import Operation, Rejected, Unavailable
+from vixio.data.database.link import Rejected, Unavailable
 from vixio.data.devices.records import NotKnown
 from vixio.data.memory.fact_edits import EditFacts, FactRefused, FactUnknown
 from vixio.data.memory.memory import Memory
 from vixio.data.memory.records import device_key
-from vixio.data.memory.store import MemoryStore
+from vixio.data.memory.repository import MemoryRepository, on_memory
 from vixio.web.api.device_commands import RELOAD
 from vixio.web.api.problems import Problem, unavailable
 from vixio.web.api.service import ApiService
@@ -58,10 +58,10 @@ def memory_of(service: ApiService) -> Memory:
     return memory
 
 
-async def use(service: ApiService, work: Callable[[MemoryStore], Awaitable[T]]) -> T:
+async def use(service: ApiService, work: Callable[[MemoryRepository], Awaitable[T]]) -> T:
     """Do ``work`` on the memory. Raises Problem."""
     try:
-        return await memory_of(service).link.call(Operation(work))
+        return await memory_of(service).link.call(on_memory(work))
     except Unavailable:
         raise _unavailable() from None
     except Rejected:
@@ -122,7 +122,7 @@ async def follow(service: ApiService, whose: Owner) -> None:
     await service.ports.command(whose.id, Custom(RELOAD), timeout=RELOAD_S)
 
 
-async def _any(store: MemoryStore, key: str) -> bool:
+async def _any(store: MemoryRepository, key: str) -> bool:
     remembered = await store.load(key)
     return bool(remembered.turns or remembered.summary or await store.load_facts(key))
 

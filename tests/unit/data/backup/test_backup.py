@@ -19,7 +19,7 @@ from tests.crash.rounds import Told, check, started_workers
 from tests.support.registry_databases import Make, new_postgres
 from vixio.cli.commands import main
 from vixio.core.facts import person_owner
-from vixio.core.history import AssistantMessage, UserMessage
+from vixio.core.history import AssistantMessage, HistoryItem, UserMessage
 from vixio.data.backup import registry
 from vixio.data.backup.archive import MANIFEST, ArchiveReader, ArchiveWriter, BackupError
 from vixio.data.backup.server import Place, export, restore
@@ -30,9 +30,8 @@ from vixio.data.database.postgresql import PostgreSQLDatabase
 from vixio.data.devices.contacts import DeviceContacts
 from vixio.data.devices.records import AccessMode
 from vixio.data.devices.repository import DeviceRepository
-from vixio.data.memory.records import device_key
-from vixio.data.memory.sqlite_store import SQLiteStore
-from vixio.data.memory.store import MemoryStore
+from vixio.data.memory.records import Remembered, device_key
+from vixio.data.memory.repository import MemoryRepository
 from vixio.transports.admission.access import OtaRequest
 
 KITCHEN = "02:00:00:00:00:01"
@@ -41,12 +40,9 @@ IMAGE = random.Random(1).randbytes(700_000)
 
 @asynccontextmanager
 async def place(folder: Path, database: Database) -> AsyncIterator[Place]:
-    """Open a place with a SQLite memory."""
-    store: MemoryStore = SQLiteStore(folder / "memory.db")
+    """Open a place."""
     await database.open()
-    await store.open()
-    yield Place(folder, database, store)
-    await store.close()
+    yield Place(folder, database)
     await database.close()
 
 
@@ -58,14 +54,14 @@ async def fill(here: Place) -> None:
     await repository.assign(KITCHEN, "child", "me")
     visit = OtaRequest(device_id="02:00:00:00:00:02", client_id="c")
     await DeviceContacts(here.database).decide(visit, AccessMode.ACTIVATION, None)
-    assert here.store is not None
-    await here.store.save_turn(KITCHEN, [UserMessage("hi"), AssistantMessage("Hello, Zoë.")])
-    await here.store.save_turn(KITCHEN, [UserMessage("bye"), AssistantMessage("Bye.")])
-    await here.store.save_summary(KITCHEN, "They greeted.", keep=9)
-    await here.store.save_facts(KITCHEN, ["likes tea"])
+    memory = MemoryRepository(here.database)
+    await memory.save_turn(KITCHEN, [UserMessage("hi"), AssistantMessage("Hello, Zoë.")])
+    await memory.save_turn(KITCHEN, [UserMessage("bye"), AssistantMessage("Bye.")])
+    await memory.save_summary(KITCHEN, "They greeted.", keep=9)
+    await memory.save_facts(KITCHEN, ["likes tea"])
     anna = await repository.people.add("Anna", "me")
     await repository.give(KITCHEN, "Anna", "me")
-    await here.store.save_facts(device_key(person_owner(anna.id)), ["likes coffee"])
+    await memory.save_facts(device_key(person_owner(anna.id)), ["likes coffee"])
     (here.folder / "token_secret").write_text("s" * 64)
     image = here.folder / "firmware" / "box" / "1.0.0" / "xiaozhi.bin"
     image.parent.mkdir(parents=True)
@@ -74,12 +70,12 @@ async def fill(here: Place) -> None:
 
 async def content(here: Place) -> object:
     """Return all that a place holds, but its files."""
-    assert here.store is not None
+    memory = MemoryRepository(here.database)
     _, rows = await registry.dump(here.database)
     kept = {table: sorted(map(dict, lines), key=str) for table, lines in rows.items()}
-    keys = [each.key for each in await here.store.known()]
-    facts = {key: await here.store.load_facts(key) for key in keys}
-    return kept, await here.store.load(KITCHEN), facts
+    keys = [each.key for each in await memory.known()]
+    facts = {key: await memory.load_facts(key) for key in keys}
+    return kept, await memory.load(KITCHEN), facts
 
 
 async def test_everything_comes_back_also_in_the_other_kind_of_database(
@@ -134,17 +130,37 @@ async def test_all_places_are_looked_at_before_one_is_filled(tmp_path: Path, tak
         await fill(here)
         await export(here, file)
     async with place(other, make_database(other, "")) as there:
-        assert there.store is not None
         if taken == "registry":
             await DeviceRepository(there.database).add(KITCHEN, "me")
         else:
-            await there.store.save_facts(KITCHEN, ["likes tea"])
+            await MemoryRepository(there.database).save_facts(KITCHEN, ["likes tea"])
         before = await content(there)
         for _ in range(2):
             with pytest.raises(BackupError, match="is not empty"):
                 await restore(there, file)
         assert await content(there) == before
         assert not (other / "token_secret").exists()
+
+
+async def test_a_backup_of_a_version_that_kept_the_memory_apart(make: Make, tmp_path: Path) -> None:
+    file, anna = tmp_path / "backup.tar.gz", device_key(person_owner("a1"))
+    greeting = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "Hello."}]
+    with ArchiveWriter(file) as writer:
+        writer.add_lines("about.json", [{"database_version": 11}])
+        writer.add_lines(
+            "memory.jsonl",
+            [
+                {"key": KITCHEN, "turns": greeting, "summary": "Of tea.", "facts": ["likes tea"]},
+                {"key": anna, "turns": [], "summary": "", "facts": ["likes coffee"]},
+            ],
+        )
+    async with place(tmp_path, make()) as here:
+        assert (await restore(here, file))["conversations"] == 1
+        memory = MemoryRepository(here.database)
+        said: list[HistoryItem] = [UserMessage("hi"), AssistantMessage("Hello.")]
+        assert await memory.load(KITCHEN) == Remembered([said], "Of tea.")
+        assert await memory.load_facts(KITCHEN) == ["likes tea"]
+        assert await memory.load_facts(anna) == ["likes coffee"]
 
 
 @pytest.mark.parametrize(
@@ -251,10 +267,7 @@ async def test_a_backup_of_a_newer_version_is_refused(tmp_path: Path) -> None:
 def test_the_commands(tmp_path: Path) -> None:
     def vixio(folder: str, *arguments: str) -> tuple[int, str]:
         config = tmp_path / f"{folder}.yaml"
-        config.write_text(
-            f"data: {{folder: {tmp_path / folder}}}\n"
-            f"memory: {{path: {tmp_path / folder / 'memory.db'}}}\n"
-        )
+        config.write_text(f"data: {{folder: {tmp_path / folder}}}\n")
         command, *rest = arguments
         done = CliRunner().invoke(main, [command, "--config", str(config), *rest])
         return done.exit_code, done.output

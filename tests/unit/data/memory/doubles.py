@@ -1,38 +1,52 @@
-"""A store in the process that fails and hangs on demand."""
+"""A database that fails and hangs on demand, and the memory of a server on it."""
 
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Callable, Sequence
+import shutil
+import tempfile
+import weakref
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import TypeVar
 
 from vixio.core.history import AssistantMessage, History, HistoryItem, UserMessage
 from vixio.core.history_store import HistoryStore
 from vixio.core.metrics import Counters
-from vixio.data.database.link import Trouble
-from vixio.data.memory.create import make_store, store_link
+from vixio.data.database.database import Database, Row, Transaction, Value
+from vixio.data.database.link import Link, Reports
+from vixio.data.database.sqlite import SQLiteDatabase
 from vixio.data.memory.memory import Memory, MemorySettings, Summarise
-from vixio.data.memory.records import Remembered
-from vixio.data.memory.store import Known, MemoryStore
+from vixio.data.memory.repository import MemoryRepository
+
+T = TypeVar("T")
 
 
-class FlakyStore(MemoryStore):
+@asynccontextmanager
+async def opened(path: Path) -> AsyncIterator[MemoryRepository]:
+    """Open a file beside the server, as a command would."""
+    database = SQLiteDatabase(path)
+    await database.open()
+    try:
+        yield MemoryRepository(database)
+    finally:
+        await database.close()
+
+
+class FlakyDatabase(SQLiteDatabase):
     """Fails while ``broken``; does not answer while ``hanging``; does not take ``rejected``."""
 
-    name = "flaky"
-    place = "nowhere"
-
     def __init__(self) -> None:
+        folder = tempfile.mkdtemp(prefix="vixio-memory-")
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        self.path = Path(folder) / "vixio.db"
+        super().__init__(self.path)
         self.broken = False
         self.hanging = False
         self.rejected = ""
         """Words; what is done with what has them is an error of data."""
-        self.opened = 0
         self.done: list[str] = []
-        self.turns: dict[str, list[list[HistoryItem]]] = {}
-        self.summaries: dict[str, str] = {}
-        self.facts: dict[str, list[str]] = {}
 
     async def _at(self, what: str) -> None:
         while self.hanging:  # noqa: ASYNC110 - set from another thread's loop
@@ -41,69 +55,59 @@ class FlakyStore(MemoryStore):
             raise OSError("the disk is gone, and with it what the user said")
         self.done.append(what)
 
-    def _take(self, value: object) -> None:
-        if self.rejected and self.rejected in str(value):
-            raise ValueError("what the user said")
-
     async def open(self) -> None:
         await self._at("open")
-        self.opened += 1
+        await super().open()
 
     async def close(self) -> None:
+        await super().close()
         self.done.append("close")
 
-    def trouble(self, error: Exception) -> Trouble:
-        return Trouble.DATA
+    @asynccontextmanager
+    async def transaction(self, *, write: bool = True) -> AsyncIterator[Transaction]:
+        await self._at("write" if write else "read")
+        async with super().transaction(write=write) as transaction:
+            yield _Picky(transaction, self)
 
-    async def load(self, key: str) -> Remembered:
-        await self._at("load")
-        self._take(self.turns)
-        return Remembered(list(self.turns.get(key, [])), self.summaries.get(key, ""))
+    # ── looked at and changed from outside ───────────────────────────────────────────────────
 
-    async def save_turn(
-        self, key: str, items: Sequence[HistoryItem], *, keep: int = 0, known: bool = False
-    ) -> bool:
-        await self._at("save")
-        self._take(items)
-        as_known = not known or bool(self.turns.get(key))
-        self.turns.setdefault(key, []).append(list(items))
-        self._keep(key, keep)
-        return as_known
+    async def look(self, do: Callable[[MemoryRepository], Awaitable[T]]) -> T:
+        """Do something by another connection."""
+        async with opened(self.path) as memory:
+            return await do(memory)
 
-    async def unsave_turn(self, key: str, count: int) -> None:
-        await self._at("unsave")
-        assert len(self.turns[key].pop()) == count
+    async def turns(self, key: str) -> Sequence[Sequence[HistoryItem]]:
+        """Return the turns that are stored."""
+        return (await self.look(lambda memory: memory.load(key))).turns
 
-    async def save_summary(self, key: str, summary: str, *, keep: int | None) -> None:
-        await self._at("summary")
-        self.summaries[key] = summary
-        self._keep(key, keep or 0)
+    async def facts(self, key: str) -> Sequence[str]:
+        """Return the facts that are stored."""
+        return await self.look(lambda memory: memory.load_facts(key))
 
-    async def load_facts(self, key: str) -> Sequence[str]:
-        await self._at("load facts")
-        self._take(self.facts)
-        return list(self.facts.get(key, ()))
 
-    async def save_facts(self, key: str, facts: Sequence[str]) -> None:
-        await self._at("save facts")
-        self._take(facts)
-        self.facts[key] = list(facts)
+class _Picky(Transaction):
+    def __init__(self, transaction: Transaction, database: FlakyDatabase) -> None:
+        self._transaction = transaction
+        self._database = database
 
-    async def clear(self, key: str) -> bool:
-        await self._at("clear")
-        self.summaries.pop(key, None)
-        self.facts.pop(key, None)
-        return bool(self.turns.pop(key, None))
+    def _take(self, value: object) -> None:
+        if self._database.rejected and self._database.rejected in str(value):
+            raise ValueError("what the user said")
 
-    async def known(self) -> Sequence[Known]:
-        await self._at("known")
-        # Just now: the daily clearing, which runs whenever the store recovers, must erase nothing.
-        return [Known(key, time.time()) for key in self.turns]
+    async def _fetch(self, sql: str, values: Mapping[str, Value]) -> Sequence[Row]:
+        rows = await self._transaction.fetch(sql, **values)
+        self._take(rows)
+        return rows
 
-    def _keep(self, key: str, keep: int) -> None:
-        turns = self.turns.get(key, [])
-        while keep and sum(map(len, turns)) > keep:
-            turns.pop(0)
+    async def _execute(self, sql: str, values: Mapping[str, Value]) -> int:
+        self._take(values)
+        return await self._transaction.execute(sql, **values)
+
+    async def lock(self, name: str) -> None:
+        await self._transaction.lock(name)
+
+    async def tables(self) -> Sequence[str]:
+        return await self._transaction.tables()
 
 
 class Server:
@@ -111,7 +115,7 @@ class Server:
 
     def __init__(
         self,
-        store: MemoryStore | Path | Callable[[], MemoryStore],
+        store: Database | Path | Callable[[], Database],
         *,
         max_turns: int = 20,
         max_devices: int = 100,
@@ -122,13 +126,15 @@ class Server:
     ) -> None:
         self.counters = Counters()
 
-        def make() -> MemoryStore:
+        def make() -> Database:
             if isinstance(store, Path):
-                return make_store("sqlite", str(store), "")
-            return store if isinstance(store, MemoryStore) else store()
+                return SQLiteDatabase(store)
+            return store if isinstance(store, Database) else store()
 
+        reports = Reports(failed="the memory fails", works="the memory works")
+        self.link = Link(make, name="vixio-memory", reports=reports, timeout=timeout)
         self.memory = Memory(
-            store_link(make, timeout=timeout),
+            self.link,
             self.counters,
             MemorySettings(**{"wait": 30.0, "flush": 30.0, **settings}),  # type: ignore[arg-type]  # all the fields are numbers
             summarise,
@@ -141,6 +147,11 @@ class Server:
         history = self.histories.get(device_id, sent_id)
         await history.ready()
         return history
+
+    async def stop(self) -> None:
+        """Stop the memory, then its database."""
+        await self.memory.stop()
+        await self.link.close()
 
     def count(self, name: str) -> int:
         return self.counters.get(f"memory.{name}")

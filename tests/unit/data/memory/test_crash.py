@@ -63,7 +63,7 @@ async def test_killed_at_any_moment(tmp_path: Path, seed: int) -> None:
     said_saved = int(said.split()[-1])
     server = Server(path, max_turns=6)
     history = await server.connect(A)
-    await server.memory.stop()
+    await server.stop()
     turns = [turn.items for turn in history.turns]
     assert len(turns) == 6
     first = turns[0][0]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.waiting import until
-from tests.unit.data.memory.doubles import FlakyStore, Server, talk, users
+from tests.unit.data.memory.doubles import FlakyDatabase, Server, opened, talk, users
 from vixio.core.backoff import Backoff
 from vixio.core.history import (
     AssistantMessage,
@@ -17,7 +17,6 @@ from vixio.core.history import (
     Summary,
 )
 from vixio.data.database import link as link_module
-from vixio.data.memory.create import make_store
 from vixio.data.memory.records import device_key
 
 A, B = "02:00:00:00:00:0A", "02:00:00:00:00:0B"
@@ -35,9 +34,8 @@ async def test_a_connected_device_follows_a_change_of_its_summary(tmp_path: Path
     history = await server.connect(A)
     talk(history, "one")
     await until(lambda: server.count("saved") == 1)
-    beside = make_store("sqlite", str(path), "")
-    await beside.open()
-    await beside.save_summary(KEY, "Ada likes tea.", keep=None)
+    async with opened(path) as beside:
+        await beside.save_summary(KEY, "Ada likes tea.", keep=None)
     turn_id = history.next_turn_id()
     history.begin(turn_id, "two")
     await server.memory.reload(A)
@@ -48,17 +46,17 @@ async def test_a_connected_device_follows_a_change_of_its_summary(tmp_path: Path
     history.append(turn_id, AssistantMessage("yes"))
     history.close(turn_id)
     await until(lambda: server.count("saved") == 2)
-    assert len((await beside.load(KEY)).turns) == 2
-    await beside.clear(KEY)
+    async with opened(path) as beside:
+        assert len((await beside.load(KEY)).turns) == 2
+        await beside.clear(KEY)
     await server.memory.reload(A)
     await history.ready()
     assert list(history.items()) == []
-    await beside.close()
-    await server.memory.stop()
+    await server.stop()
 
 
 async def test_a_summary_being_written_does_not_replace_an_edited_one() -> None:
-    store, asked, go_on = FlakyStore(), asyncio.Event(), asyncio.Event()
+    store, asked, go_on = FlakyDatabase(), asyncio.Event(), asyncio.Event()
 
     async def summarise(before: str, items: Sequence[HistoryItem]) -> str:
         asked.set()
@@ -71,11 +69,11 @@ async def test_a_summary_being_written_does_not_replace_an_edited_one() -> None:
         talk(history, str(number))
     await asyncio.wait_for(asked.wait(), 30)
     await until(lambda: server.count("saved") == 4)
-    store.summaries[KEY] = "of a person"
+    await store.look(lambda memory: memory.save_summary(KEY, "of a person", keep=None))
     await server.memory.reload(A)
     go_on.set()
     await until(lambda: server.count("summed_up") == 1)
     await history.ready()
     assert history.items()[0] == Summary("of a person")
-    await server.memory.stop()
-    assert store.summaries[KEY] == "of a person"
+    await server.stop()
+    assert (await store.look(lambda memory: memory.load(KEY))).summary == "of a person"

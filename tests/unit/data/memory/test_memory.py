@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.waiting import until
-from tests.unit.data.memory.doubles import FlakyStore, Server, talk, users
+from tests.unit.data.memory.doubles import FlakyDatabase, Server, opened, talk, users
 from vixio.core.backoff import Backoff
 from vixio.core.device import normalise_device_id
 from vixio.core.history import (
@@ -23,7 +23,6 @@ from vixio.core.history import (
     UserMessage,
 )
 from vixio.data.database import link as link_module
-from vixio.data.memory.create import make_store
 from vixio.data.memory.records import device_key
 
 A, B = "02:00:00:00:00:0A", "02:00:00:00:00:0B"
@@ -50,7 +49,7 @@ async def test_a_restart_is_not_noticed(tmp_path: Path) -> None:
     history.append(turn_id, AssistantMessage("It is on and more"))
     history.cut(turn_id, "It is on")
     before = list(history.items())
-    await first.memory.stop()
+    await first.stop()
     assert first.count("saved") == 2
 
     second = Server(path)
@@ -58,7 +57,7 @@ async def test_a_restart_is_not_noticed(tmp_path: Path) -> None:
     assert list(history.items()) == before
     assert before[-1] == AssistantMessage("It is on")
     assert users(await second.connect(B)) == []
-    await second.memory.stop()
+    await second.stop()
 
 
 @pytest.mark.parametrize("sent", ["Kitchen Box", "Kitchen-Box", "aabb.ccdd.ee0f"])
@@ -68,17 +67,17 @@ async def test_records_under_an_older_spelling_are_found(tmp_path: Path, sent: s
     before = Server(path)
     talk(await before.connect(sent), "one", "answer one")
     await before.memory.facts.add(sent, "likes tea")
-    await before.memory.stop()
+    await before.stop()
 
     device_id = normalise_device_id(sent)
     after = Server(path)
     assert users(await after.connect(device_id, sent)) == ["one"]
     assert await after.memory.facts.facts(device_id) == ["likes tea"]
-    await after.memory.stop()
+    await after.stop()
 
     later = Server(path)
     assert users(await later.connect(device_id)) == ["one"], "it is moved for good"
-    await later.memory.stop()
+    await later.stop()
 
 
 async def test_a_turn_broken_in_mid_tool_is_closed(tmp_path: Path) -> None:
@@ -90,10 +89,10 @@ async def test_a_turn_broken_in_mid_tool_is_closed(tmp_path: Path) -> None:
     history.append(1, ToolCallItem("c2", "lamp", "{}"))
     history.append(1, ToolResultItem("c1", "true"))
     history.cut(1, "")
-    await server.memory.stop()
+    await server.stop()
     again = Server(path)
     items = (await again.connect(A)).items()
-    await again.memory.stop()
+    await again.stop()
     assert list(items) == [
         UserMessage("turn it on"),
         ToolCallItem("c1", "lamp", "{}"),
@@ -104,7 +103,7 @@ async def test_a_turn_broken_in_mid_tool_is_closed(tmp_path: Path) -> None:
 
 
 async def test_a_device_that_comes_back_sees_what_is_still_being_written() -> None:
-    store = FlakyStore()
+    store = FlakyDatabase()
     server = Server(store)
     history = await server.connect(A)
     store.hanging = True
@@ -114,11 +113,11 @@ async def test_a_device_that_comes_back_sees_what_is_still_being_written() -> No
     store.hanging = False
     await again.ready()
     assert users(again) == ["one"]
-    await server.memory.stop()
+    await server.stop()
 
 
 async def test_a_device_dropped_from_the_cache_sees_it_too() -> None:
-    store = FlakyStore()
+    store = FlakyDatabase()
     server = Server(store, max_devices=1)
     history = await server.connect(A)
     talk(history, "one")
@@ -126,8 +125,8 @@ async def test_a_device_dropped_from_the_cache_sees_it_too() -> None:
     again = await server.connect(A)
     assert again is not history
     assert users(again) == ["one"]
-    await server.memory.stop()
-    assert [len(turns) for turns in store.turns.values()] == [1]
+    await server.stop()
+    assert len(await store.turns(KEY)) == 1
 
 
 async def test_what_is_forgotten_is_not_kept(tmp_path: Path) -> None:
@@ -144,10 +143,10 @@ async def test_what_is_forgotten_is_not_kept(tmp_path: Path) -> None:
     history.cut(9, "")
     await until(lambda: server.count("saved") == 3)
     history.forget(9)
-    await server.memory.stop()
+    await server.stop()
     again = Server(path)
     assert users(await again.connect(A)) == ["zero", "half a question"]
-    await again.memory.stop()
+    await again.stop()
 
 
 # ── bounds ───────────────────────────────────────────────────────────────────────────────────
@@ -159,11 +158,9 @@ async def test_the_store_is_bounded_as_the_history_is(tmp_path: Path) -> None:
     history = await server.connect(A)
     for number in range(10):
         talk(history, f"question {number}")
-    await server.memory.stop()
-    store = make_store("sqlite", str(path), "")
-    await store.open()
-    kept = (await store.load(KEY)).turns
-    await store.close()
+    await server.stop()
+    async with opened(path) as memory:
+        kept = (await memory.load(KEY)).turns
     assert [turn[0] for turn in kept] == [UserMessage(f"question {n}") for n in (7, 8, 9)]
 
 
@@ -174,7 +171,7 @@ async def test_a_summary_stands_for_what_no_longer_fits() -> None:
         asked.append((before, [item.text for item in items if isinstance(item, UserMessage)]))
         return f"summary {len(asked)}"
 
-    store = FlakyStore()
+    store = FlakyDatabase()
     server = Server(store, max_turns=8, summarise=summarise)
     history = await server.connect(A)
     for number in range(12):
@@ -183,18 +180,18 @@ async def test_a_summary_stands_for_what_no_longer_fits() -> None:
     assert asked == [("", ["0", "1", "2"]), ("summary 1", ["3", "4", "5"])]
     assert history.items()[0] == Summary("summary 2")
     assert users(history) == ["6", "7", "8", "9", "10", "11"]
-    await server.memory.stop()
-    assert len(store.turns[KEY]) == 6
+    await server.stop()
+    assert len(await store.turns(KEY)) == 6
     again = Server(store, max_turns=8)
     assert list((await again.connect(A)).items()) == list(history.items())
-    await again.memory.stop()
+    await again.stop()
 
 
 async def test_a_summary_that_cannot_be_made_costs_only_itself() -> None:
     async def summarise(before: str, items: Sequence[HistoryItem]) -> str:
         raise TimeoutError
 
-    store = FlakyStore()
+    store = FlakyDatabase()
     server = Server(store, max_turns=4, summarise=summarise)
     history = await server.connect(A)
     for number in range(9):
@@ -202,8 +199,8 @@ async def test_a_summary_that_cannot_be_made_costs_only_itself() -> None:
         await until(lambda: all(device.idle for device in server.memory._devices.values()))
     assert users(history) == ["5", "6", "7", "8"]
     assert server.count("summary_failed") == 6
-    await server.memory.stop()
-    assert len(store.turns[KEY]) <= 5
+    await server.stop()
+    assert len(await store.turns(KEY)) <= 5
 
 
 async def test_a_summary_does_not_bring_back_what_was_erased() -> None:
@@ -213,21 +210,21 @@ async def test_a_summary_does_not_bring_back_what_was_erased() -> None:
         await going.wait()
         return "all that was said"
 
-    store = FlakyStore()
+    store = FlakyDatabase()
     server = Server(store, max_turns=4, summarise=summarise)
     history = await server.connect(A)
     for number in range(4):
         talk(history, str(number))
     await until(lambda: server.count("saved") == 4)
-    store.turns.clear()  # erased from outside
+    await store.look(lambda memory: memory.clear(KEY))  # erased from outside
     talk(history, "5")
     await until(lambda: server.count("erased") == 1)
     going.set()
     await until(lambda: all(device.idle for device in server.memory._devices.values()))
     assert users(history) == ["5"]
     assert not history.summary
-    assert not store.summaries
-    await server.memory.stop()
+    assert not (await store.look(lambda memory: memory.load(KEY))).summary
+    await server.stop()
 
 
 # ── erased from outside ──────────────────────────────────────────────────────────────────────
@@ -239,25 +236,24 @@ async def test_what_is_erased_beside_the_server_does_not_come_back(tmp_path: Pat
     history = await server.connect(A)
     talk(history, "a secret")
     await until(lambda: server.count("saved") == 1)
-    command_line = make_store("sqlite", str(path), "")
-    await command_line.open()
-    assert await command_line.clear(KEY)
+    async with opened(path) as command_line:
+        assert await command_line.clear(KEY)
     # … while it is connected: with the next turn, which is the first of a new memory.
     talk(history, "hello again")
     await until(lambda: server.count("erased") == 1)
     assert users(history) == ["hello again"]
     # … between two connections: at once.
-    assert await command_line.clear(KEY)
-    await command_line.close()
+    async with opened(path) as command_line:
+        assert await command_line.clear(KEY)
     assert users(await server.connect(A)) == []
-    await server.memory.stop()
+    await server.stop()
 
 
 # ── stores that do not work ──────────────────────────────────────────────────────────────────
 
 
 async def test_a_hanging_store_costs_a_turn_next_to_nothing() -> None:
-    store = FlakyStore()
+    store = FlakyDatabase()
     store.hanging = True
     server = Server(store, wait=0.05)
     history = await server.connect(A)  # returns while the store hangs
@@ -266,12 +262,12 @@ async def test_a_hanging_store_costs_a_turn_next_to_nothing() -> None:
     store.hanging = False
     await until(lambda: server.count("saved") == 1)
     assert users(history) == ["one"]
-    await server.memory.stop()
+    await server.stop()
 
 
 async def test_what_comes_late_is_put_in_front() -> None:
-    store = FlakyStore()
-    store.turns[KEY] = [[UserMessage("long ago")]]
+    store = FlakyDatabase()
+    await store.look(lambda memory: memory.save_turn(KEY, [UserMessage("long ago")]))
     store.hanging = True
     server = Server(store, wait=0.01)
     history = await server.connect(A)
@@ -280,11 +276,11 @@ async def test_what_comes_late_is_put_in_front() -> None:
     store.hanging = False
     await until(lambda: server.count("saved") == 1)
     assert users(history) == ["long ago", "one", "two"]
-    await server.memory.stop()
+    await server.stop()
 
 
 async def test_a_store_that_takes_too_long_is_not_asked_twice() -> None:
-    store = FlakyStore()
+    store = FlakyDatabase()
     server = Server(store, timeout=0.05)
     history = await server.connect(A)
     store.hanging = True
@@ -292,12 +288,12 @@ async def test_a_store_that_takes_too_long_is_not_asked_twice() -> None:
     await until(lambda: server.count("failed") >= 3)
     store.hanging = False
     await until(lambda: server.count("saved") == 1)
-    await server.memory.stop()
-    assert store.turns[KEY] == [[UserMessage("one"), AssistantMessage("yes")]]
+    await server.stop()
+    assert await store.turns(KEY) == [[UserMessage("one"), AssistantMessage("yes")]]
 
 
 async def test_a_store_that_fails_is_used_again(caplog: pytest.LogCaptureFixture) -> None:
-    store = FlakyStore()
+    store = FlakyDatabase()
     store.broken = True
     server = Server(store)
     server.memory.start()
@@ -309,64 +305,73 @@ async def test_a_store_that_fails_is_used_again(caplog: pytest.LogCaptureFixture
     assert server.count("lost") == 10
     store.broken = False
     await until(lambda: server.count("saved") == 20)
-    await server.memory.stop()
-    assert [turn[0] for turn in store.turns[KEY]] == [UserMessage(str(n)) for n in range(10, 30)]
+    await server.stop()
+    assert [turn[0] for turn in (await store.turns(KEY))] == [
+        UserMessage(str(n)) for n in range(10, 30)
+    ]
 
 
 async def test_a_turn_that_is_not_taken_costs_itself_alone(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    store = FlakyStore()
+    store = FlakyDatabase()
     store.rejected = "two"
     server = Server(store)
     server.memory.start()
     history = await server.connect(A)
+    before = store.done.count("write")
     for words in ("one", "two", "three"):
         talk(history, words)
     await until(lambda: server.count("saved") == 2)
     assert (server.count("rejected"), server.count("failed"), server.count("lost")) == (1, 0, 0)
     assert users(history) == ["one", "two", "three"]
     assert server.memory.link.healthy
-    await server.memory.stop()
-    assert [turn[0] for turn in store.turns[KEY]] == [UserMessage("one"), UserMessage("three")]
-    assert store.done.count("save") == 3, "nothing is tried again"
+    await server.stop()
+    assert [turn[0] for turn in (await store.turns(KEY))] == [
+        UserMessage("one"),
+        UserMessage("three"),
+    ]
+    assert store.done.count("write") == before + 3, "nothing is tried again"
     assert "what the user said" not in caplog.text
 
 
 async def test_a_history_that_cannot_be_read_keeps_nobody_waiting() -> None:
-    store = FlakyStore()
-    store.turns[KEY] = [[UserMessage("broken"), AssistantMessage("yes")]]
+    store = FlakyDatabase()
+    broken: list[HistoryItem] = [UserMessage("broken"), AssistantMessage("yes")]
+    await store.look(lambda memory: memory.save_turn(KEY, broken))
     store.rejected = "broken"
     server = Server(store)
     history = await server.connect(A)
     assert users(history) == []
+    before = store.done.count("read")
     talk(history, "one")
     await until(lambda: server.count("saved") == 1)
-    assert store.done.count("load") == 1
-    await server.memory.stop()
+    assert store.done.count("read") == before, "nothing is tried again"
+    await server.stop()
 
 
 async def test_the_end_does_not_wait_for_a_store_that_hangs() -> None:
-    store = FlakyStore()
+    store = FlakyDatabase()
     server = Server(store, flush=0.1)
     history = await server.connect(A)
     store.hanging = True
     talk(history, "one")
     await asyncio.sleep(0)
-    await server.memory.stop()  # returns while the store hangs
+    await server.stop()  # returns while the store hangs
     store.hanging = False
 
 
 async def test_the_end_waits_for_what_is_being_written() -> None:
-    store = FlakyStore()
+    store = FlakyDatabase()
     server = Server(store)
     for number in range(50):
         history = server.histories.get(f"02:00:00:00:01:{number:02x}")
         for turn in range(5):
             talk(history, str(turn))
-    await server.memory.stop()
-    assert len(store.turns) == 50
-    assert all(len(turns) == 5 for turns in store.turns.values())
+    await server.stop()
+    known = await store.look(lambda memory: memory.known())
+    assert len(known) == 50
+    assert [len(await store.turns(each.key)) for each in known] == [5] * 50
     assert store.done[-1] == "close"
 
 
@@ -375,7 +380,7 @@ async def test_nothing_is_left_behind(tmp_path: Path) -> None:
     server = Server(tmp_path / "memory.db")
     server.memory.start()
     talk(await server.connect(A), "one")
-    await server.memory.stop()
+    await server.stop()
     assert asyncio.all_tasks() == before[0]
     left = set(threading.enumerate()) - before[1]
     assert not [thread for thread in left if thread.name == "vixio-memory"]
@@ -385,7 +390,7 @@ async def test_the_store_runs_in_a_thread_of_its_own() -> None:
     """The event loop makes no call of the store, not even to make it."""
     threads: set[str] = set()
 
-    class Noting(FlakyStore):
+    class Noting(FlakyDatabase):
         def __init__(self) -> None:
             super().__init__()
             threads.add(threading.current_thread().name)
@@ -402,7 +407,7 @@ async def test_the_store_runs_in_a_thread_of_its_own() -> None:
     server.memory.start()
     talk(await server.connect(A), "one")
     await server.memory.facts.add(A, "likes tea")
-    await server.memory.stop()
+    await server.stop()
     assert threads == {"vixio-memory"}
 
 
@@ -417,7 +422,7 @@ async def test_a_damaged_file_is_one_warning(
     talk(history, "one")
     assert users(await server.connect(A)) == ["one"]
     await until(lambda: server.count("failed") >= 4)
-    await server.memory.stop()
+    await server.stop()
     kept, *others = [record for record in caplog.records if record.levelname == "WARNING"]
     assert "move it away" in str(vars(kept)["reason"])
     assert {record.message for record in others} <= {"turns were not saved in time"}

@@ -17,9 +17,6 @@ from vixio.core.history import (
 )
 from vixio.data.memory.records import (
     device_key,
-    facts_item,
-    key_of,
-    to_facts,
     to_input_items,
     to_turns,
 )
@@ -39,10 +36,6 @@ HALF = "it is on \ud83d"
 )
 def test_no_half_of_a_surrogate_pair_is_stored(item: HistoryItem) -> None:
     json.dumps(to_input_items([item]), ensure_ascii=False).encode()
-    assert to_facts([facts_item(["she likes \ud83d\ude00", HALF])]) == [
-        "she likes 😀",
-        "it is on \ufffd",
-    ]
 
 
 @pytest.mark.parametrize(
@@ -80,7 +73,7 @@ def test_a_mac_address_is_one_device_however_it_is_written(written: str) -> None
 def test_any_other_form_is_hashed(forged: str) -> None:
     key = device_key(forged)
     assert key.startswith("sha256-")
-    assert key_of(f"{key}/facts") == key
+    assert "/" not in key
     assert device_key(key) != key  # not even with the known hash
 
 
@@ -109,11 +102,6 @@ def test_turns_survive_the_way_there_and_back(turns: list[list[HistoryItem]]) ->
     assert to_turns(items) == turns
 
 
-@given(st.lists(texts))
-def test_facts_survive_it_too(facts: list[str]) -> None:
-    assert to_facts([{"role": "user", "content": "older"}, facts_item(facts)]) == facts
-
-
 def test_what_others_wrote_is_read_as_far_as_it_can_be() -> None:
     parts = [{"type": "output_text", "text": "a"}, {"type": "refusal"}, 7]
     turns = to_turns(
@@ -127,8 +115,3 @@ def test_what_others_wrote_is_read_as_far_as_it_can_be() -> None:
         ]
     )
     assert turns == [[UserMessage("hi"), AssistantMessage("a"), ToolResultItem("1", "{'x': 1}")]]
-
-
-@pytest.mark.parametrize("items", [[], [{"content": None}], [{"content": "text"}], [{}]])
-def test_facts_in_a_strange_form_are_none(items: list[dict[str, object]]) -> None:
-    assert to_facts(items) == []

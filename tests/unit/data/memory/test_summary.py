@@ -6,7 +6,7 @@ import json
 
 from tests.support.llm_server import LLMServer, failure, text
 from tests.support.waiting import until
-from tests.unit.data.memory.doubles import FlakyStore, Server, talk
+from tests.unit.data.memory.doubles import FlakyDatabase, Server, talk
 from vixio.core.history import (
     AssistantMessage,
     HistoryItem,
@@ -55,7 +55,7 @@ async def test_the_model_sums_up_beside_the_conversation() -> None:
         backend = OpenAIAgentBackend(
             OpenAIAgentSettings.model_validate({"base_url": llm.base_url, "model": "m"})
         )
-        store = FlakyStore()
+        store = FlakyDatabase()
         server = Server(store, max_turns=4, summarise=model_summary(lambda: backend))
         history = await server.connect(A)
         for number in range(4):
@@ -64,11 +64,11 @@ async def test_the_model_sums_up_beside_the_conversation() -> None:
             lambda: server.count("summed_up") == 1 and not server.memory._writing, seconds=60
         )
         assert history.items()[0] == Summary("Ada likes tea.")
-        assert store.summaries[A] == "Ada likes tea."
+        assert (await store.look(lambda memory: memory.load(A))).summary == "Ada likes tea."
         (asked,) = llm.requests
         assert asked.get("tools") in (None, [])
         assert "question 1" in json.dumps(asked["messages"])
-        await server.memory.stop()
+        await server.stop()
         await backend.close()
 
 
@@ -78,14 +78,14 @@ async def test_a_model_that_fails_costs_only_the_summary() -> None:
         backend = OpenAIAgentBackend(
             OpenAIAgentSettings.model_validate({"base_url": llm.base_url, "model": "m"})
         )
-        server = Server(FlakyStore(), max_turns=4, summarise=model_summary(lambda: backend))
+        server = Server(FlakyDatabase(), max_turns=4, summarise=model_summary(lambda: backend))
         history = await server.connect(A)
         for number in range(4):
             talk(history, f"question {number}")
         await until(lambda: server.count("summary_failed") == 1, seconds=60)
         assert not history.summary
         assert len(history) == 4
-        await server.memory.stop()
+        await server.stop()
         await backend.close()
 
 

@@ -11,7 +11,7 @@ from vixio.core.device import PERSON_PREFIX
 from vixio.data.memory.device import MAX_SUMMARY_CHARS
 from vixio.data.memory.fact_edits import fact_id
 from vixio.data.memory.records import PERSON_KEY, device_key, owner_of, to_input_items
-from vixio.data.memory.store import Known, MemoryStore
+from vixio.data.memory.repository import Known, MemoryRepository
 from vixio.web.api.access import SCOPED, Service, Who
 from vixio.web.api.fields import Body, DevicePath, Offset
 from vixio.web.api.memory_access import (
@@ -119,7 +119,7 @@ async def show_memory(service: Service, device: DevicePath) -> DeviceMemory:
     """Show what is remembered of a device."""
     whose = await device_owner(service, device)
 
-    async def load(store: MemoryStore) -> DeviceMemory:
+    async def load(store: MemoryRepository) -> DeviceMemory:
         remembered = await store.load(whose.key)
         facts = list(await store.load_facts(whose.key))
         return DeviceMemory(
@@ -155,7 +155,7 @@ async def write_summary(
     whose = await device_owner(service, device)
     summary = body.summary.strip()
 
-    async def write(store: MemoryStore) -> bool:
+    async def write(store: MemoryRepository) -> bool:
         if body.expected is not None and (await store.load(whose.key)).summary != body.expected:
             return False
         await store.save_summary(whose.key, summary, keep=None)
@@ -213,7 +213,7 @@ def _kind(key: str) -> Literal["device", "person"]:
 
 
 async def _outline(service: ApiService, known: Known, names: _Names) -> MemoryOf:
-    async def load(store: MemoryStore) -> tuple[int, int, bool]:
+    async def load(store: MemoryRepository) -> tuple[int, int, bool]:
         facts, remembered = await store.load_facts(known.key), await store.load(known.key)
         return len(facts), len(remembered.turns), bool(remembered.summary)
 

@@ -1,13 +1,12 @@
-"""The command ``vixio memory``: shows and erases memory. Also used by ``vixio check``."""
+"""The command ``vixio memory``: shows and erases what is remembered."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Protocol, TypeVar
 
+from vixio.composition.registry import opened_memory
 from vixio.core.device import normalise_device_id
 from vixio.core.errors import ConfigError
 from vixio.core.history import (
@@ -17,63 +16,32 @@ from vixio.core.history import (
     ToolResultItem,
     UserMessage,
 )
-from vixio.data.database.link import Operation, Rejected, Unavailable, describe
-from vixio.data.memory.create import check_installed, make_store, store_link
 from vixio.data.memory.records import Remembered, device_key, owner_of, to_input_items
-from vixio.data.memory.store import Known, MemoryStore
-
-T = TypeVar("T")
-
-Place = tuple[str, str, str]
-"""``(store, path, url)`` of the settings."""
+from vixio.data.memory.repository import Known
+from vixio.settings import Settings
 
 MAX_SHOWN = 200
 """Characters of a tool's arguments and answer."""
 
 
-class Call(Protocol):
-    """Runs a function on an open store."""
-
-    async def __call__(self, work: Callable[[MemoryStore], Awaitable[T]], /) -> T: ...
-
-
-@asynccontextmanager
-async def opened_store(store: str, path: str, url: str) -> AsyncIterator[Call]:
-    """Open a store. Raises ConfigError of one line when it fails."""
-    check_installed(store)
-    link = store_link(lambda: make_store(store, path, url), quiet=True)
-
-    async def call(work: Callable[[MemoryStore], Awaitable[T]], /) -> T:
-        try:
-            return await link.call(Operation(work))
-        except (Unavailable, Rejected) as error:
-            reason = describe(error.__cause__ or error)
-            raise ConfigError(f"memory: {' '.join(reason.split())}") from error
-
-    try:
-        yield call
-    finally:
-        await link.close()
-
-
-async def run(place: Place, device: str | None, *, erase: bool, as_json: bool) -> str:
-    """Run the command, and return its output."""
-    if place[0] == "none":
+async def run(settings: Settings, device: str | None, *, erase: bool, as_json: bool) -> str:
+    """Run the command, and return its output. Raises ConfigError, DatabaseFailed."""
+    if settings.memory.store == "none":
         raise ConfigError("memory.store is none: nothing is kept that could be shown or erased")
-    async with opened_store(*place) as call:
+    async with opened_memory(settings) as memory:
         if device is None:
-            return _listed(await call(lambda store: store.known()), as_json=as_json)
+            return _listed(await memory.known(), as_json=as_json)
         key = device_key(normalise_device_id(device))
-        former = device_key(device)  # of a store from before ids were normalised
+        former = device_key(device)  # of a time before ids were normalised
         if former != key:
-            await call(lambda store: store.move(former, key))
+            await memory.move(former, key)
         if erase:
-            there = await call(lambda store: store.clear(key))
+            there = await memory.clear(key)
             if former != key:
-                there = await call(lambda store: store.clear(former)) or there
+                there = await memory.clear(former) or there
             return f"{device}: erased" if there else f"{device}: nothing was remembered"
-        remembered = await call(lambda store: store.load(key))
-        facts = list(await call(lambda store: store.load_facts(key)))
+        remembered = await memory.load(key)
+        facts = list(await memory.load_facts(key))
     if as_json:
         turns = [to_input_items(turn) for turn in remembered.turns]
         everything = {
