@@ -23,7 +23,7 @@ COPY --from=build /opt/vixio /opt/vixio
 # Packages of the system that extras need; all else of them is there.
 ARG EXTRAS=""
 RUN /usr/local/lib/vixio/scripts/finish_extra.sh /opt/vixio $EXTRAS && rm -rf /var/lib/apt/lists/*
-# The memory (docs/data.md) is /var/lib/vixio/memory.db, models (docs/models.md) lie in
+# The database (docs/data.md) is /var/lib/vixio/vixio.db, models (docs/models.md) lie in
 # /var/lib/vixio/models: keep both in a named volume.
 ENV PATH=/opt/vixio/bin:$PATH PYTHONUNBUFFERED=1 XDG_STATE_HOME=/var/lib XDG_DATA_HOME=/var/lib VIXIO_IMAGE=1
 # What vixio/core/telemetry.py sets, for programs here that do not import Vixio (docs/security.md).

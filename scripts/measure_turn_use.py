@@ -76,7 +76,6 @@ def settings(url: str, folder: Path) -> Settings:
         {
             "server": {"host": "127.0.0.1", "port": 0, "http_port": 0},
             "agent": {"name": "openai", "base_url": url, "api_key": "none", "model": "bench"},
-            "memory": {"path": str(folder / "memory.db")},
             "data": {"folder": str(folder)},
         }
     )

@@ -34,7 +34,7 @@ class MemorySection(Section):
             taken = "what is in that database is taken over, " if store == "sqlalchemy" else ""
             raise ValueError(
                 f"store {store} is gone, what is remembered is in data.database: remove store and "
-                f"url; {taken}what is elsewhere comes along by `vixio export` of the version before "
-                "and `vixio restore` of this one"
+                f"url; {taken}what is elsewhere comes along by `vixio export` of the version "
+                "before and `vixio restore` of this one"
             )
         return {**values, "store": "database"} if values.get("store") == "sqlite" else values

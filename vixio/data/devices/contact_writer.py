@@ -60,6 +60,10 @@ class ContactWriter:
             lost = sum(len(each.seen) for each in self._behind.unwritten)
             self._counters.add("registry.notes_lost", lost)
 
+    async def caught_up(self) -> None:
+        """Write what was noted before, for a bounded time."""
+        await self._behind.caught_up()
+
     def seen(self, device_id: str, seen: Contact) -> None:
         """Note a contact."""
         earlier = self._behind.batch.seen.pop(device_id, None)

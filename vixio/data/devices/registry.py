@@ -186,6 +186,8 @@ class DeviceRegistry(Access):
 
         Raises as :meth:`use`.
         """
+        # A device that is forgotten would come back with what was noted before.
+        await self._contacts.caught_up()
         done = await self.use(work)
         await self.catch_up()
         return done

@@ -71,6 +71,16 @@ async def test_a_blocked_device_is_sent_away_and_told_why(make: Make) -> None:
         assert await here.registry.activate(KITCHEN, "c", b"{}") is Activation.REFUSED
 
 
+async def test_a_device_that_is_forgotten_at_once_does_not_come_back(make: Make) -> None:
+    async with running(make, AccessMode.OPEN) as here:
+        await here.visit()
+        here.registry(SessionOpened(KITCHEN, "s", 0.0, Device(KITCHEN, address="192.0.2.7")))
+        await here.registry.with_repository(lambda repository: repository.forget(KITCHEN, "me"))
+        here.registry(SessionClosed(KITCHEN, "s", 0.0, 1.0))
+        await here.registry._contacts.stop()
+        assert await here.repository.devices() == []
+
+
 @pytest.mark.slow
 async def test_a_revoked_token_opens_no_more(make: Make) -> None:
     async with running(make) as here:
