@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, cast
+from dataclasses import dataclass, fields, replace
+from typing import Any, Final, cast
 
 from vixio.core.device import DeviceProfile, ProviderConfig
 from vixio.core.errors import ConfigError
@@ -18,9 +18,14 @@ from vixio.providers.vision import VisionProvider
 from vixio.settings import Settings
 from vixio.settings.devices import PROVIDERS
 from vixio.settings.profile import device_section
+from vixio.settings.sections import AssistantSettings
 
-RULES = ("idle_timeout", "exit_phrases", "daily_turns")
-"""Fields of a profile, and settings of the assistant, that say how a conversation goes."""
+RULES: Final = tuple(
+    each.name
+    for each in fields(DeviceProfile)
+    if each.default is None and each.name in AssistantSettings.model_fields
+)
+"""Fields of a profile that are as the setting of the assistant where they are None."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ def xiaozhi_settings(
         opus_bitrate=settings.output.opus_bitrate,
         wake_words=(*DEFAULT_WAKE_WORDS, *wake_words(settings)),
         timeouts=settings.time_limits(),
-        vision=vision.offer if vision is not None else None,
+        vision=vision.offer.for_session if vision is not None else None,
         http_address=HttpAddress(http_port, server.public_host, server.public_url)
         if http_port is not None
         else None,

@@ -17,7 +17,7 @@ from vixio.providers import registry
 from vixio.providers.entry import ProviderEntry
 from vixio.providers.registry import ProviderFactory, ProviderKind
 from vixio.settings import Settings
-from vixio.settings.devices import PROVIDERS, DeviceSection
+from vixio.settings.devices import PROVIDERS, DeviceSection, of_all
 from vixio.settings.schema import is_secret, secret_options, submodel
 
 MASK: Final = "***"
@@ -132,16 +132,8 @@ def _languages(name: str, factory: ProviderFactory[Any, Any]) -> list[str] | Non
 
 
 def _defaults(settings: Settings) -> dict[str, Any]:
-    assistant = settings.assistant
     found: dict[str, Any] = {
-        "place": assistant.place,
-        "user": assistant.user_name,
-        "language": assistant.language,
-        "instructions": assistant.instructions,
-        "wake_reply": assistant.wake_reply,
-        "idle_timeout": assistant.idle_timeout,
-        "exit_phrases": assistant.exit_phrases,
-        "daily_turns": assistant.daily_turns,
+        **of_all(settings.assistant),
         **{kind: getattr(settings, kind).given() for kind in PROVIDERS},
     }
     return {key: _plain(value, (key,), found) for key, value in found.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from pydantic import Field
 
@@ -17,7 +17,13 @@ from vixio.settings.provider import (
     TTSSection,
     VADSection,
 )
-from vixio.settings.sections import InstructionsText, LanguageTag, Section, TimeoutSettings
+from vixio.settings.sections import (
+    AssistantSettings,
+    InstructionsText,
+    LanguageTag,
+    Section,
+    TimeoutSettings,
+)
 
 PROVIDERS = ("vad", "asr", "agent", "tts")
 """The keys of a device that choose a provider, and the server's sections of the same names."""
@@ -75,6 +81,29 @@ class DeviceSection(Section):
             except ValueError as error:
                 raise fault(str(error), key) from None
         return self.model_copy(update=changed)
+
+
+_OF_ALL: Final = {
+    key: name
+    for key in DeviceSection.model_fields
+    if (name := {"user": "user_name"}.get(key, key)) in AssistantSettings.model_fields
+}
+"""The keys of a device that are a setting of the assistant too, and the names of that."""
+
+
+def of_all(assistant: AssistantSettings) -> dict[str, Any]:
+    """Return what holds for all devices, by the keys of a device."""
+    return {key: getattr(assistant, name) for key, name in _OF_ALL.items()}
+
+
+def to_profile(section: DeviceSection) -> dict[str, Any]:
+    """Return the fields of a profile that a section gives, but for the tools."""
+    return fields_of_profile(section.given("name", *_OF_ALL, *PROVIDERS))
+
+
+def fields_of_profile(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values by the names of a profile's fields; ``values``: by the keys of a device."""
+    return {"wake_greeting" if key == "wake_reply" else key: each for key, each in values.items()}
 
 
 def check_ids(value: object) -> object:

@@ -14,6 +14,8 @@ from vixio.core.tools.function import FunctionCaller
 from vixio.core.tools.local import func_to_tool_definition, get_date, get_time
 from vixio.core.tools.source import FixedSource
 from vixio.core.tools.types import JsonObject, ToolDefinition, ToolOptions
+from vixio.tools.registry import SourceContext, ToolSourceFactory
+from vixio.tools.source_settings import Name, SourceSettings
 
 BUILTIN_SOURCE = "builtin"
 
@@ -177,3 +179,17 @@ def _definitions(facts: FactStore) -> dict[str, ToolDefinition]:
         else tool
         for tool in tools
     }
+
+
+class BuiltinSettings(SourceSettings):
+    """Options of the type ``builtin``."""
+
+    tools: tuple[Name, ...] | None = None
+    """Names; unset: all."""
+
+
+def _from_settings(settings: BuiltinSettings, context: SourceContext) -> FixedSource:
+    return builtin_source(settings.tools, context.facts, context.time_zone, name=context.name)
+
+
+BUILTIN = ToolSourceFactory(settings_model=BuiltinSettings, create=_from_settings)

@@ -16,7 +16,8 @@ from vixio.core.tools.runtime import RuntimeSettings, ToolRuntime
 from vixio.core.tools.source import ToolSource
 from vixio.settings import Settings
 from vixio.settings.tools import ToolsSettings
-from vixio.tools.factories import BuiltinSettings, LocalSettings
+from vixio.tools.builtin import BuiltinSettings
+from vixio.tools.local import LocalSettings
 from vixio.tools.registry import SourceContext, resolve
 from vixio.tools.rest.settings import RestSettings
 

@@ -25,6 +25,8 @@ from vixio.core.tools.local import func_to_tool_definition
 from vixio.core.tools.source import Fault, FixedSource, ToolSource
 from vixio.core.tools.types import ToolDefinition, ToolOptions
 from vixio.tools.decorator import is_toolbox, mark_of
+from vixio.tools.registry import SourceContext, ToolSourceFactory
+from vixio.tools.source_settings import Name, SourceSettings
 
 _log = logging.getLogger(__name__)
 
@@ -229,3 +231,26 @@ def _one_line(error: BaseException) -> str:
     if isinstance(error, ModuleNotFoundError):
         return f"{text}: is it installed, or its folder on PYTHONPATH?"
     return text if isinstance(error, TypeError) and text else f"{type(error).__name__}: {text}"
+
+
+class LocalSettings(SourceSettings):
+    """Options of the type ``local``."""
+
+    modules: tuple[Name, ...] = ()
+    """``package.module`` or ``package.module:function``."""
+    folder: str = ""
+    """Python files, each a module with tools; relative to the working directory."""
+    entry_points: bool = False
+    """Use the tools that other installed packages publish (group ``vixio.tools``)."""
+
+
+def _from_settings(settings: LocalSettings, context: SourceContext) -> LocalSource:
+    return LocalSource(
+        settings.modules,
+        Path(settings.folder) if settings.folder else None,
+        use_entry_points=settings.entry_points,
+        name=context.name,
+    )
+
+
+LOCAL = ToolSourceFactory(settings_model=LocalSettings, create=_from_settings)

@@ -73,8 +73,8 @@ _TYPES: PluginGroup[ToolSourceFactory[Any]] = PluginGroup(
     ToolSourceFactory,
     {
         "a2a": Plugin("vixio.tools.a2a.factory:FACTORY"),
-        "builtin": Plugin("vixio.tools.factories:BUILTIN"),
-        "local": Plugin("vixio.tools.factories:LOCAL"),
+        "builtin": Plugin("vixio.tools.builtin:BUILTIN"),
+        "local": Plugin("vixio.tools.local:LOCAL"),
         "broker": Plugin("vixio.tools.broker.factory:FACTORY"),
         "mcp": Plugin("vixio.tools.mcp.factory:FACTORY"),
         "rest": Plugin("vixio.tools.rest.factory:REST"),

@@ -15,6 +15,7 @@ RESERVED = frozenset({"client", "confirm", "device"})
 
 Seconds = Annotated[float, Field(gt=0, le=3_600, allow_inf_nan=False)]
 Pattern = Annotated[str, Field(min_length=1)]
+Name = Annotated[str, Field(min_length=1)]
 Retries = Annotated[int, Field(ge=0, le=10)]
 Headers = dict[Annotated[str, Field(min_length=1, max_length=256)], SecretStr]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from vixio.cli.setup.choices import Choice
 
@@ -42,22 +42,3 @@ class Answers:
         """Add a section; of what was said about it, the beginning becomes its comment."""
         self.sections[name] = section
         self.comments[name] = re.split("[;；]", comment)[0].strip()
-
-
-class Trials(Protocol):
-    """What the questions try at once. Each raises VixioError."""
-
-    def models(self, base_url: str, key: str) -> list[str] | None:
-        """Return the models that a server lists for a key; None: it does not say."""
-
-    def tools(self, name: str, server: dict[str, Any]) -> int:
-        """Return the number of tools of an MCP server; ``server``: its section, expanded."""
-
-    def install(self, choices: list[Choice]) -> None:
-        """Install what the choices need."""
-
-    def fetch(self, model: str) -> None:
-        """Install a model of the catalogue, unless it is there."""
-
-    def speak(self, section: Any, language: str, env: dict[str, str]) -> str:  # noqa: ANN401 - YAML
-        """Speak a sentence; return the file to listen to, empty if it was played."""

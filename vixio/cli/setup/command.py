@@ -74,8 +74,8 @@ def setup(
     """
     from vixio.cli.setup.answers import Given
     from vixio.cli.setup.steps import How, SetUp
-    from vixio.cli.setup.terminal import ClickTerminal
-    from vixio.cli.setup.trial import RealTrials
+    from vixio.cli.setup.terminal import Terminal
+    from vixio.cli.setup.trial import SetupTrials
     from vixio.cli.setup.words import Words
     from vixio.telemetry.logging.setup import configure_logging, flush_logs
 
@@ -91,8 +91,8 @@ def setup(
     )
     asking = not yes and sys.stdin.isatty() and sys.stdout.isatty()
     path = config or Path(os.environ.get(CONFIG_VARIABLE) or CONFIG_NAME)
-    terminal = ClickTerminal(Words(language or os.environ.get("LANG", "")))
-    trials = RealTrials(terminal.say, lambda: terminal.words)
+    terminal = Terminal(Words(language or os.environ.get("LANG", "")))
+    trials = SetupTrials(terminal.say, lambda: terminal.words)
     run = SetUp(How(path=path, asking=asking, yes=yes, wait=wait), given, terminal, trials)
     try:
         status = run.run()

@@ -6,13 +6,14 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from vixio.cli.setup.answers import Answers, Given, Trials
+from vixio.cli.setup.answers import Answers, Given
 from vixio.cli.setup.choices import COMMANDS, EARS, FREE, SERVICE, VOICES, Choice
 from vixio.cli.setup.models import ModelQuestion
 from vixio.cli.setup.services import Service
 from vixio.cli.setup.settings_file import Present
 from vixio.cli.setup.terminal import Terminal
 from vixio.cli.setup.tools import ToolsQuestion
+from vixio.cli.setup.trial import SetupTrials
 from vixio.cli.setup.words import Words
 from vixio.core.errors import ConfigError, VixioError
 from vixio.core.language_tags import primary
@@ -30,7 +31,7 @@ class Interview:
         given: Given,
         present: Present,
         terminal: Terminal,
-        trials: Trials,
+        trials: SetupTrials,
         environment: Mapping[str, str],
         *,
         asking: bool,

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from vixio.cli.setup.answers import Answers, Given, Trials
+from vixio.cli.setup.answers import Answers, Given
 from vixio.cli.setup.services import OLLAMA, OTHER, SERVICES, Service, find, other
 from vixio.cli.setup.terminal import Terminal
+from vixio.cli.setup.trial import SetupTrials
 from vixio.core.errors import ConfigError, ProviderError
 
 PHRASEBOOK: Final = "phrasebook"
@@ -27,7 +28,7 @@ class ModelQuestion:
         given: Given,
         present: Any,  # noqa: ANN401 - any YAML value
         terminal: Terminal,
-        trials: Trials,
+        trials: SetupTrials,
         environment: Mapping[str, str],
         *,
         asking: bool,

@@ -16,13 +16,13 @@ from vixio.cli.check import HEADING, row_line
 from vixio.cli.config import CONFIG_NAME, colour
 from vixio.cli.diagnostics.live import check_live
 from vixio.cli.diagnostics.row import Row
-from vixio.cli.setup.answers import Answers, Given, Trials
+from vixio.cli.setup.answers import Answers, Given
 from vixio.cli.setup.arrival import expected, serve, show_url
 from vixio.cli.setup.choices import EARS, PACKAGED, Choice
 from vixio.cli.setup.interview import Interview
 from vixio.cli.setup.settings_file import Present, composed, difference, write
 from vixio.cli.setup.terminal import Terminal
-from vixio.cli.setup.trial import load_text
+from vixio.cli.setup.trial import SetupTrials, load_text
 from vixio.cli.status import StatusLine
 from vixio.core.errors import ConfigError
 from vixio.providers.downloads.errors import ModelError
@@ -46,7 +46,7 @@ class How:
 class SetUp:
     """One run. ``written``: whether the settings are there by now."""
 
-    def __init__(self, how: How, given: Given, terminal: Terminal, trials: Trials) -> None:
+    def __init__(self, how: How, given: Given, terminal: Terminal, trials: SetupTrials) -> None:
         self._how = how
         self._given = given
         self._terminal = terminal

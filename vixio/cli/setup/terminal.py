@@ -1,41 +1,16 @@
-"""Questions on a terminal, by click; a test has another one in its place."""
+"""Questions on a terminal, by click."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 import click
 
 from vixio.cli.setup.words import Words
 
 
-class Terminal(Protocol):
-    """Where the set-up talks to a person. Ctrl-C in a question raises click.Abort."""
-
-    words: Words
-
-    def say(self, text: str = "") -> None:
-        """Show a line."""
-
-    def choose(
-        self,
-        question: str,
-        options: Sequence[str],
-        default: int,
-        hear: Callable[[int], None] | None = None,
-    ) -> int:
-        """Return the index of one of the options. ``hear``: plays one, as often as is asked."""
-
-    def ask(self, question: str, default: str = "", *, hidden: bool = False) -> str:
-        """Return a text, without blanks around it. ``hidden``: what is typed is not shown."""
-
-    def confirm(self, question: str, *, default: bool) -> bool:
-        """Return yes or no."""
-
-
-class ClickTerminal:
-    """A terminal with a person at it."""
+class Terminal:
+    """A terminal with a person at it. Ctrl-C in a question raises click.Abort."""
 
     def __init__(self, words: Words) -> None:
         self.words = words

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from vixio.cli.setup.answers import Answers, Trials
+from vixio.cli.setup.answers import Answers
 from vixio.cli.setup.terminal import Terminal
+from vixio.cli.setup.trial import SetupTrials
 from vixio.core.errors import ConfigError, VixioError
 from vixio.tools.mcp.settings import TAKEN
 
@@ -32,7 +33,7 @@ class ToolsQuestion:
         given: tuple[str, ...],
         present: Any,  # noqa: ANN401 - any YAML value
         terminal: Terminal,
-        trials: Trials,
+        trials: SetupTrials,
         environment: Mapping[str, str],
         *,
         asking: bool,

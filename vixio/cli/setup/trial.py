@@ -40,7 +40,7 @@ Run = Callable[[list[str]], int]
 """Runs a program to its end, its output shown; returns its exit status."""
 
 
-class RealTrials:
+class SetupTrials:
     """The trials on this machine. Each runs an event loop of its own, for a program without one."""
 
     def __init__(self, show: Callable[[str], None], words: Callable[[], Words]) -> None:

@@ -11,19 +11,7 @@ from vixio.core.device import Device, DeviceProfile, ToolAccess
 from vixio.data.devices.assigned import MAX_KEPT, AssignedProfiles
 from vixio.data.devices.registry_cache import RegistrySnapshot
 from vixio.settings import Settings
-from vixio.settings.devices import PROVIDERS, DeviceSection
-
-SAME = (
-    "name",
-    "place",
-    "user",
-    "language",
-    "instructions",
-    "idle_timeout",
-    "exit_phrases",
-    "daily_turns",
-)
-"""The keys of a section that are fields of a profile by the same names."""
+from vixio.settings.devices import DeviceSection, fields_of_profile, of_all, to_profile
 
 CLIENT = "client:"
 """In front of a pattern of client ids."""
@@ -40,17 +28,7 @@ class SettingsProfiles:
     """
 
     def __init__(self, settings: Settings, known: RegistrySnapshot | None = None) -> None:
-        assistant = settings.assistant
-        self._general = DeviceProfile(
-            place=assistant.place,
-            user=assistant.user_name,
-            language=assistant.language,
-            instructions=assistant.instructions,
-            wake_greeting=assistant.wake_reply,
-            idle_timeout=assistant.idle_timeout,
-            exit_phrases=assistant.exit_phrases,
-            daily_turns=assistant.daily_turns,
-        )
+        self._general = DeviceProfile(**fields_of_profile(of_all(settings.assistant)))
         self._ids: dict[str, DeviceSection] = {}
         self._patterns: list[tuple[str, DeviceSection]] = []
         for key, section in settings.devices.items():
@@ -111,13 +89,10 @@ def _matches(key: str, device: Device) -> bool:
 
 def _over(profile: DeviceProfile, section: DeviceSection) -> DeviceProfile:
     """Return ``profile`` with what ``section`` gives in its place."""
-    given = section.given(*SAME, *PROVIDERS)
-    if "wake_reply" in section.given("wake_reply"):
-        given["wake_greeting"] = section.wake_reply
     tools = section.tools
     access = ToolAccess(
         allow=tools.allow if "allow" in tools.model_fields_set else profile.tools.allow,
         deny=(*profile.tools.deny, *tools.deny),
         confirm=(*profile.tools.confirm, *tools.confirm),
     )
-    return replace(profile, **given, tools=access)
+    return replace(profile, **to_profile(section), tools=access)

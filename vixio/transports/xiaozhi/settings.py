@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -14,13 +14,9 @@ from vixio.transports.xiaozhi.hello import FRAME_DURATIONS_MS, SAMPLE_RATES
 from vixio.transports.xiaozhi.remembered_tools import RememberedTools
 from vixio.transports.xiaozhi.wake_words import DEFAULT_WAKE_WORDS
 
-
-class CameraOffer(Protocol):
-    """Makes the ``vision`` capability of a session: where its camera posts photos."""
-
-    def for_session(self, session_id: str, device_id: str, http_url: str) -> JsonObject:
-        """Return URL and token. ``http_url``: of the server, as the device reaches it."""
-        ...
+CameraOffer = Callable[[str, str, str], JsonObject]
+"""Makes the ``vision`` capability of a session: where its camera posts photos, with which token.
+Takes the ids of session and device, and the URL of the server as the device reaches it."""
 
 
 class ServerAddress(Protocol):

@@ -197,7 +197,7 @@ class XiaozhiTransport(TransportBase):
         offer, device = self._settings.vision, connection.device
         if offer is None or not device.http_url:
             return None
-        return offer.for_session(connection.session_id, device.id, device.http_url)
+        return offer(connection.session_id, device.id, device.http_url)
 
 
 def _describe(error: BaseException) -> dict[str, str]:

@@ -10,13 +10,15 @@ from vixio.cli.setup.answers import Answers, Given
 from vixio.cli.setup.choices import Choice
 from vixio.cli.setup.interview import Interview
 from vixio.cli.setup.settings_file import Present
+from vixio.cli.setup.terminal import Terminal
+from vixio.cli.setup.trial import SetupTrials
 from vixio.cli.setup.words import Words
 from vixio.core.errors import ProviderError
 
 Answer = str | bool
 
 
-class ScriptedTerminal:
+class ScriptedTerminal(Terminal):
     """Answers in order: for a choice the beginning or part of an option, `hear …` to hear it."""
 
     def __init__(self, *answers: Answer) -> None:
@@ -68,7 +70,7 @@ class ScriptedTerminal:
         return answer
 
 
-class ScriptedTrials:
+class ScriptedTrials(SetupTrials):
     """``keys``: by address, those that are accepted, with the models; others are refused."""
 
     def __init__(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from vixio.cli.setup.choices import VOICES
-from vixio.cli.setup.trial import RealTrials, install
+from vixio.cli.setup.trial import SetupTrials, install
 from vixio.cli.setup.words import Words
 from vixio.core import extras
 from vixio.core.errors import ConfigError
@@ -17,8 +17,8 @@ ROOT = Path(__file__).resolve().parents[4]
 SERVER = ROOT / "tests" / "support" / "mcp_server.py"
 
 
-def trials() -> RealTrials:
-    return RealTrials(lambda _: None, lambda: Words("en"))
+def trials() -> SetupTrials:
+    return SetupTrials(lambda _: None, lambda: Words("en"))
 
 
 def test_a_checkout_runs_its_installer_for_the_environment_that_runs() -> None:
