@@ -191,7 +191,7 @@ async def _written(database: str) -> AsyncIterator[Callable[[], Awaitable[set[tu
     connection = await asyncpg.connect(database)
 
     async def turns() -> set[tuple[str, int]]:
-        rows = await connection.fetch("SELECT message_data FROM vixio_messages")
+        rows = await connection.fetch("SELECT item FROM memory_items")
         found = (re.search(r'"turn (\d+) of (\w+)"', row[0]) for row in rows)
         return {(match[2], int(match[1])) for match in found if match}
 
