@@ -16,6 +16,7 @@ from vixio.core.history import (
     ToolResultItem,
     UserMessage,
 )
+from vixio.data.memory.former import former_file, kept_as
 from vixio.data.memory.records import Remembered, device_key, owner_of, to_input_items
 from vixio.data.memory.repository import Known
 from vixio.settings import Settings
@@ -39,7 +40,11 @@ async def run(settings: Settings, device: str | None, *, erase: bool, as_json: b
             there = await memory.clear(key)
             if former != key:
                 there = await memory.clear(former) or there
-            return f"{device}: erased" if there else f"{device}: nothing was remembered"
+            said = f"{device}: erased" if there else f"{device}: nothing was remembered"
+            left = kept_as(former_file(settings.memory.path))
+            if left.exists():
+                said += f"\n{left}, of an earlier version, still has what was said then: delete it"
+            return said
         remembered = await memory.load(key)
         facts = list(await memory.load_facts(key))
     if as_json:

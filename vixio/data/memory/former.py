@@ -46,6 +46,11 @@ def former_file(path: str) -> Path:
     return Path(path).expanduser() if path else state_folder() / "memory.db"
 
 
+def kept_as(file: Path) -> Path:
+    """Return where the file is once it was taken over."""
+    return file.with_name(f"{file.name}.former")
+
+
 async def take_over(database: Database, file: Path) -> None:
     """Move what is in ``file``, or in the SDK's tables of an open database, to the tables of today.
 
@@ -68,7 +73,7 @@ async def take_over(database: Database, file: Path) -> None:
     async with database.transaction() as transaction:
         number = await _add(transaction, former)
     try:
-        kept = file.rename(file.with_name(f"{file.name}.former"))  # noqa: ASYNC240 - likewise
+        kept = file.rename(kept_as(file))  # noqa: ASYNC240 - likewise
     except OSError as error:  # a folder that is read only, another process that was faster
         _log.debug("former memory not renamed", exc_info=error)
         return

@@ -82,5 +82,10 @@ def test_everything_is_kept(vixio: Vixio, tmp_path: Path) -> None:
         assert second[0] == {"role": "user", "content": "hello"}
         assert len(json.loads(vixio("memory", KITCHEN, "--json"))["turns"]) == 2
     assert [each.name for each in tmp_path.rglob("memory.db*")] == ["memory.db.former"]
-    assert vixio("memory", HALL, "clear") == f"{HALL}: erased\n"
+    (left,) = tmp_path.rglob("memory.db.former")
+    erased, beside = vixio("memory", HALL, "clear").splitlines()
+    assert erased == f"{HALL}: erased"
+    assert beside.startswith(f"{left}, of an earlier version, still has")
+    left.unlink()
+    assert vixio("memory", HALL, "clear") == f"{HALL}: nothing was remembered\n"
     assert "nothing is remembered" in vixio("memory", HALL)
