@@ -68,7 +68,6 @@ PRELOADED: Final = (
     "vixio.core.tools.schemas",
     # Of others, what is imported later than the module that needs it.
     "agents",
-    "aiosqlite",
     "fastapi",
     "mcp.client.stdio",
     "mcp.server.mcpserver",
