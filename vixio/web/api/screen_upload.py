@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from vixio.core.metrics import Counters
@@ -16,6 +19,10 @@ if TYPE_CHECKING:
     from starlette.routing import Route
 
 JPEG: Final = "image/jpeg"
+
+REST_BYTES: Final = 65_536
+REST_S: Final = 1.0
+"""What is still read of an upload that is refused."""
 
 _log = logging.getLogger(__name__)
 
@@ -41,12 +48,14 @@ class ScreenUpload:
         ticket = request.path_params["ticket"]
         if not self._screens.admit(ticket):
             return self._refused(401, "ticket", "nobody waits for this screen")
+        pieces = request.stream()
         try:
             upload = Upload(request.headers.get("content-type", ""), MAX_BYTES)
-            async for piece in request.stream():
+            async for piece in pieces:
                 upload.feed(piece)
             upload.finish()
         except BadUpload as error:
+            await _read_rest(pieces)
             return self._refused(error.status, "bad_upload", str(error))
         except ClientDisconnect:
             return PlainTextResponse("", 400)  # the client is gone, nothing is sent
@@ -63,3 +72,16 @@ class ScreenUpload:
         self._counters.add(f"api.screens.refused.{reason}")
         _log.debug("screen refused", extra={"reason": reason})
         return PlainTextResponse(f"{why}\n", status, {"Connection": "close"})
+
+
+async def _read_rest(pieces: AsyncIterator[bytes]) -> None:
+    """Read what a client still sends: one that is cut off while it writes finds no answer."""
+    from starlette.requests import ClientDisconnect
+
+    left = REST_BYTES
+    with suppress(ClientDisconnect, TimeoutError):
+        async with asyncio.timeout(REST_S):
+            async for piece in pieces:
+                left -= len(piece)
+                if left < 0:
+                    return
