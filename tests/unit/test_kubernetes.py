@@ -179,14 +179,13 @@ def test_the_settings_are_valid_and_those_of_the_other_cluster() -> None:
     composed = load_settings(ROOT / "deploy" / "cluster.yaml", others)
     assert composed.cluster is not None
     assert mine.cluster.user == composed.cluster.user
-    for one, other in ((mine.data.database, composed.data.database),):
-        ours, theirs = (urlsplit(each.get_secret_value()) for each in (one, other))
-        assert (ours.scheme, ours.username, ours.password, ours.path) == (
-            theirs.scheme,
-            theirs.username,
-            theirs.password,
-            theirs.path,
-        )
+    ours, theirs = (urlsplit(each.data.database.get_secret_value()) for each in (mine, composed))
+    assert (ours.scheme, ours.username, ours.password, ours.path) == (
+        theirs.scheme,
+        theirs.username,
+        theirs.password,
+        theirs.path,
+    )
 
 
 def test_the_longest_name_of_a_pod_is_a_name_of_a_node() -> None:

@@ -299,7 +299,7 @@ def describe(error: BaseException) -> str:
     """Return one line about an error, without the words of a user."""
     if isinstance(error, VixioError):
         return str(error)
-    # SQLAlchemy shows the statement, with its values, in the lines after the first.
+    # Further lines may show a statement with its values.
     first = str(error).splitlines()[0][:200] if str(error) else ""
     return f"{type(error).__name__}: {first}" if first else type(error).__name__
 

@@ -53,7 +53,7 @@ class PostgreSQLDatabase(Database):
         parts = urlsplit(url)
         host = parts.hostname or "localhost"
         self.place = f"postgresql://{host}:{parts.port or 5432}{parts.path}"
-        # SQLAlchemy's spelling, which the section `memory` uses, is understood as well.
+        # SQLAlchemy's spelling is understood as well.
         self.url = re.sub(r"^postgres(ql)?(\+\w+)?://", "postgresql://", url)
         self._pool: asyncpg.Pool[asyncpg.Record] | None = None
 

@@ -62,11 +62,11 @@ async def take_over(database: Database, file: Path) -> None:
         in_tables = SESSIONS in await transaction.tables()
     if in_tables:
         await _from_tables(database)
-    if not file.is_file():  # noqa: ASYNC240 - in the thread of the database
-        return
     try:
+        if not file.is_file():  # noqa: ASYNC240 - in the thread of the database
+            return
         former = _read(file)
-    except sqlite3.Error as error:
+    except (OSError, sqlite3.Error) as error:
         reason = str(error).splitlines()[0]
         _log.error("former memory not taken over", extra={"file": str(file), "reason": reason})
         return
@@ -108,7 +108,7 @@ def _read(file: Path) -> _Former:
     items: dict[str, list[object]] = defaultdict(list)
     with closing(sqlite3.connect(file, timeout=IO_TIMEOUT_S)) as connection:
         for session_id, text in connection.execute(_ITEMS):
-            items[session_id].append(text)
+            items[str(session_id)].append(text)
         return _Former(dict(connection.execute(_SEEN).fetchall()), items)
 
 

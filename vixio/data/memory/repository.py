@@ -311,7 +311,7 @@ class MemoryTables:
 def json_objects(texts: Iterable[object]) -> Iterable[InputItem]:
     """Yield the JSON objects among ``texts``."""
     for text in texts:
-        with suppress(ValueError, TypeError):
+        with suppress(ValueError, TypeError, RecursionError):
             if isinstance(item := json.loads(text), dict):  # type: ignore[arg-type]  # see TypeError
                 yield item
 

@@ -83,9 +83,11 @@ async def test_a_file_is_taken_over_once(
     long_ago = datetime.fromisoformat("2020-01-02T03:04:05+00:00").timestamp()
     with closing(sqlite3.connect(file)) as old, old:
         old.execute("UPDATE vixio_sessions SET updated_at = '2020-01-02 03:04:05'")
-        old.execute(
-            "INSERT INTO vixio_messages (session_id, message_data) VALUES (?, ?)", (B, "{broken")
-        )
+        for session_id, text in ((B, "{broken"), (B, "[" * 100_000), (b"\xff/facts", "{}"), (B, 7)):
+            old.execute(
+                "INSERT INTO vixio_messages (session_id, message_data) VALUES (?, ?)",
+                (session_id, text),
+            )
     database = await opened(make, file)
     memory = MemoryRepository(database)
     await check(memory)
