@@ -80,6 +80,7 @@ RULES = (
     Rule("vixio.cli.demo", ("vixio", "firmware_test_client"), (ANY,)),
     *(Rule(f"vixio.{name}", ("vixio",), (ANY,)) for name in SEES_ALL),
     Rule("vixio.core.tools", ("vixio.core",), ("jsonschema", "referencing")),
+    Rule("vixio.core.device", ("vixio.core",), ("annotated_types",)),
     Rule("vixio.core"),
     *(Rule(f"vixio.{name}", alone=True) for name in ("data", "language", "telemetry", "web")),
     Rule("vixio.providers", alone=True),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
-from typing import Any, Final, cast
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 from vixio.core.device import DeviceProfile, ProviderConfig
 from vixio.core.errors import ConfigError
@@ -18,14 +18,6 @@ from vixio.providers.vision import VisionProvider
 from vixio.settings import Settings
 from vixio.settings.devices import PROVIDERS
 from vixio.settings.profile import device_section
-from vixio.settings.sections import AssistantSettings
-
-RULES: Final = tuple(
-    each.name
-    for each in fields(DeviceProfile)
-    if each.default is None and each.name in AssistantSettings.model_fields
-)
-"""Fields of a profile that are as the setting of the assistant where they are None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +77,10 @@ class ProfileDefaults:
         """Return ``profile`` with a choice of each kind and the server's rules of a conversation
         where it has none. Raises ConfigError as :meth:`over`."""
         choices = self.over(profile)
-        assistant = self.settings.assistant
         rules: dict[str, Any] = {
-            name: getattr(assistant, name) for name in RULES if getattr(profile, name) is None
+            name: value
+            for name, value in self.settings.assistant.of_profile().items()
+            if getattr(profile, name) is None
         }
         return replace(
             profile, vad=choices.vad, asr=choices.asr, agent=choices.agent, tts=choices.tts, **rules

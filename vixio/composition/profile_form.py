@@ -17,7 +17,7 @@ from vixio.providers import registry
 from vixio.providers.entry import ProviderEntry
 from vixio.providers.registry import ProviderFactory, ProviderKind
 from vixio.settings import Settings
-from vixio.settings.devices import PROVIDERS, DeviceSection, of_all
+from vixio.settings.devices import PROVIDERS, DeviceSection
 from vixio.settings.schema import is_secret, secret_options, submodel
 
 MASK: Final = "***"
@@ -133,7 +133,7 @@ def _languages(name: str, factory: ProviderFactory[Any, Any]) -> list[str] | Non
 
 def _defaults(settings: Settings) -> dict[str, Any]:
     found: dict[str, Any] = {
-        **of_all(settings.assistant),
+        **settings.assistant.by_key(),
         **{kind: getattr(settings, kind).given() for kind in PROVIDERS},
     }
     return {key: _plain(value, (key,), found) for key, value in found.items()}

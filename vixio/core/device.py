@@ -8,11 +8,16 @@ are.
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
+
+from annotated_types import Interval, Len
 
 from vixio.core.greetings import WakeGreetings
+from vixio.core.instructions import DEFAULT_INSTRUCTIONS, check_instructions
+from vixio.core.language_tags import check_language
+from vixio.core.whole_phrases import MAX_CHARS
 
 _SEPARATED_MAC = re.compile(r"[0-9a-f]{2}([:-]?)[0-9a-f]{2}(?:\1[0-9a-f]{2}){4}")
 _MAC_PATTERN = re.compile(r"[0-9a-f?*]{1,2}(-[0-9a-f?*]{1,2})+")
@@ -107,31 +112,90 @@ default. Equal values share one provider."""
 
 
 @dataclass(frozen=True, slots=True)
+class Setting:
+    """Says that a field of a profile is a setting too.
+
+    A settings file has it in the section ``assistant``, for all devices, and in ``devices``; a
+    profile of the registry has it as well. Their checks, the form of the console, the template and
+    the table of docs/configuration.md follow from the field and from this: bounds of the type are
+    those of ``annotated_types``.
+
+    ``default``: in ``assistant``; not None where None of a profile means that value. ``about``: for
+    who writes the file. ``check``: raises ValueError, whose text is shown. ``key``: its name for a
+    device, ``of_all`` in ``assistant``; empty: that of the field, and that of a device.
+    """
+
+    default: Any
+    about: str
+    check: Callable[[str], None] | None = None
+    key: str = ""
+    of_all: str = ""
+
+
+Phrase = Annotated[str, Len(1, MAX_CHARS)]
+
+
+@dataclass(frozen=True, slots=True)
 class DeviceProfile:
-    """How a device is served. The defaults are neutral: nothing known, nothing restricted."""
+    """How a device is served. The defaults are neutral: nothing known, nothing restricted.
+
+    None: as the server's other devices.
+    """
 
     name: str = ""
     """What the device is called, such as ``Kitchen``."""
-    place: str = ""
-    """Where it stands."""
-    user: str = ""
-    """The name of its user."""
+    place: Annotated[str, Setting("", "location of the devices, such as: Berlin")] = ""
+    user: Annotated[
+        str, Setting("", "name of the user; for a device, the key is `user`", of_all="user_name")
+    ] = ""
     person: str = ""
     """Whose it is: an id, such as the registry gives. The devices of a person share the facts that
     they are told; empty: the facts are the device's own."""
-    language: str = "en"
-    """What it hears and speaks (BCP 47)."""
-    instructions: str = ""
-    """The system prompt, with the names of :data:`vixio.core.instructions.NAMES` in braces."""
-    wake_greeting: str | WakeGreetings = ""
-    """Said when the device reports its wake word; empty: nothing."""
-    idle_timeout: float | None = None
-    """Seconds for which a device that listens hears nobody before it is told goodbye; 0: any time.
-    None: as the server's other devices."""
-    exit_phrases: tuple[str, ...] | None = None
-    """With which the user ends the conversation; None: those of the language."""
-    daily_turns: int | None = None
-    """Turns of the user that are answered on one day; 0: any number. None: as ``idle_timeout``."""
+    language: Annotated[
+        str,
+        Setting(
+            "en", "the language it hears and speaks (BCP 47): en, zh, de-AT, …", check_language
+        ),
+    ] = "en"
+    instructions: Annotated[
+        str,
+        Setting(
+            DEFAULT_INSTRUCTIONS,
+            "the system prompt of a language model; {names} are filled in for each turn "
+            "(docs/models.md)",
+            check_instructions,
+        ),
+    ] = ""
+    wake_greeting: Annotated[
+        str | WakeGreetings,
+        Setting(
+            "",
+            "spoken when the device has heard its wake word, such as: Yes? or one of several: "
+            '["Yes?", "I\'m here."], or by wake word, "*" for the others: '
+            '{"hi esp": "Yes?", "你好小智": ["我在", "在呢"]}; empty: nothing',
+            key="wake_reply",
+        ),
+    ] = ""
+    idle_timeout: Annotated[
+        Annotated[float, Interval(ge=0, le=86_400)] | None,
+        Setting(
+            120,
+            "a device that listens and hears nobody for so many seconds is told goodbye and "
+            "closed; 0: never (docs/configuration.md)",
+        ),
+    ] = None
+    exit_phrases: Annotated[
+        tuple[Phrase, ...] | None,
+        Setting(
+            None,
+            'with which the user ends the conversation, such as ["goodbye"]; null: the usual ones '
+            "of the language; []: none",
+        ),
+    ] = None
+    daily_turns: Annotated[
+        Annotated[int, Interval(ge=0, le=1_000_000)] | None,
+        Setting(0, "turns of a device that are answered on one day; 0: any number"),
+    ] = None
     agent: ProviderConfig = None
     tts: ProviderConfig = None
     asr: ProviderConfig = None

@@ -4,11 +4,11 @@
 :func:`load_settings` reads a file. ``vixio init`` writes a file that explains every key.
 """
 
+from vixio.settings.assistant import AssistantSettings
 from vixio.settings.data import DataSection
 from vixio.settings.load import load_settings, override
 from vixio.settings.memory import MemorySection
 from vixio.settings.sections import (
-    AssistantSettings,
     AuthSettings,
     LimitSettings,
     ListeningSettings,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 from pydantic import Field
 
 from vixio.core.device import normalise_device_pattern
 from vixio.providers.faults import fault
-from vixio.settings.conversation import IdleSeconds, Phrase, TurnsADay, WakeReply
+from vixio.settings.assistant import PROFILE_KEYS, ForOneDevice
 from vixio.settings.provider import (
     AgentSection,
     ASRSection,
@@ -17,13 +17,7 @@ from vixio.settings.provider import (
     TTSSection,
     VADSection,
 )
-from vixio.settings.sections import (
-    AssistantSettings,
-    InstructionsText,
-    LanguageTag,
-    Section,
-    TimeoutSettings,
-)
+from vixio.settings.sections import Section, TimeoutSettings
 
 PROVIDERS = ("vad", "asr", "agent", "tts")
 """The keys of a device that choose a provider, and the server's sections of the same names."""
@@ -39,20 +33,11 @@ class DeviceToolsSection(Section):
     confirm: tuple[Pattern, ...] = ()
 
 
-class DeviceSection(Section):
+class DeviceSection(ForOneDevice):
     """What differs for a device. A key that is not given is as for all devices."""
 
     name: str = ""
     """What the device is called."""
-    place: str = ""
-    """Instead of ``assistant.place``, as each key below instead of the one of its name."""
-    user: str = ""
-    language: LanguageTag | None = None
-    instructions: InstructionsText | None = None
-    wake_reply: WakeReply | None = None
-    idle_timeout: IdleSeconds | None = None
-    exit_phrases: tuple[Phrase, ...] | None = None
-    daily_turns: TurnsADay | None = None
     vad: VADSection | None = None
     """A section without ``name`` changes single options of the server's section."""
     asr: ASRSection | None = None
@@ -60,17 +45,23 @@ class DeviceSection(Section):
     tts: TTSSection | None = None
     tools: DeviceToolsSection = DeviceToolsSection()
 
-    def given(self, *names: str) -> dict[str, Any]:
-        """Return those of the fields ``names`` that are in the file and not null."""
-        return {
-            name: value
-            for name in names
-            if name in self.model_fields_set and (value := getattr(self, name)) is not None
+    def _given(self, key: str) -> Any:  # noqa: ANN401 - of any field
+        """Return the value of a key that is in the file; None if it is not."""
+        return getattr(self, key) if key in self.model_fields_set else None
+
+    def of_profile(self) -> dict[str, Any]:
+        """Return the fields of a profile that the section gives, but for the tools."""
+        keys = {each.field: each.key for each in PROFILE_KEYS} | {
+            key: key for key in ("name", *PROVIDERS)
         }
+        found = {field: self._given(key) for field, key in keys.items()}
+        return {field: value for field, value in found.items() if value is not None}
 
     def providers(self) -> Iterator[tuple[str, ProviderSection]]:
         """Return the provider sections of the device, by key."""
-        yield from self.given(*PROVIDERS).items()
+        for kind in PROVIDERS:
+            if (section := self._given(kind)) is not None:
+                yield kind, section
 
     def within(self, timeouts: TimeoutSettings) -> DeviceSection:
         """Return the section with its providers' limits below those of the server."""
@@ -81,29 +72,6 @@ class DeviceSection(Section):
             except ValueError as error:
                 raise fault(str(error), key) from None
         return self.model_copy(update=changed)
-
-
-_OF_ALL: Final = {
-    key: name
-    for key in DeviceSection.model_fields
-    if (name := {"user": "user_name"}.get(key, key)) in AssistantSettings.model_fields
-}
-"""The keys of a device that are a setting of the assistant too, and the names of that."""
-
-
-def of_all(assistant: AssistantSettings) -> dict[str, Any]:
-    """Return what holds for all devices, by the keys of a device."""
-    return {key: getattr(assistant, name) for key, name in _OF_ALL.items()}
-
-
-def to_profile(section: DeviceSection) -> dict[str, Any]:
-    """Return the fields of a profile that a section gives, but for the tools."""
-    return fields_of_profile(section.given("name", *_OF_ALL, *PROVIDERS))
-
-
-def fields_of_profile(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values by the names of a profile's fields; ``values``: by the keys of a device."""
-    return {"wake_greeting" if key == "wake_reply" else key: each for key, each in values.items()}
 
 
 def check_ids(value: object) -> object:

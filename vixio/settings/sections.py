@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import fields
 from ipaddress import ip_network
-from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar, cast
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import (
     AfterValidator,
@@ -20,11 +18,7 @@ from pydantic import (
     model_validator,
 )
 
-from vixio.core.errors import ConfigError
-from vixio.core.instructions import check_instructions
-from vixio.core.messages import check_folder
 from vixio.core.timeouts import Timeouts
-from vixio.settings.conversation import IdleSeconds, Phrase, TurnsADay, WakeReply
 
 MIN_SECRET_BYTES = 16
 """A shorter secret can be guessed from one captured token."""
@@ -37,34 +31,6 @@ Port = Annotated[int, Field(ge=0, le=65_535)]
 Seconds = Annotated[float, Field(gt=0, le=3_600, allow_inf_nan=False)]
 Probability = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
 
-DEFAULT_INSTRUCTIONS = """\
-You are a voice assistant in a small device with a loudspeaker. What you write is spoken aloud.
-Answer in one to three short sentences, as people talk.
-No Markdown, lists, headings, links, code or emoji, except that an answer may begin with one emoji
-that fits its mood. The device shows it as a face; it has these: {emotions}.
-Write numbers, units and abbreviations so that they can be read aloud.
-When a tool can do or find out what is asked, call it instead of guessing, and say briefly what
-happened. If it fails, say so plainly. If you did not understand, ask one short question back.
-The user's words come from speech recognition and may contain small errors: take the likely meaning.
-The user sounds {mood}: let your tone fit, without a word about it.
-Answer in {language}, unless the user speaks or asks for another language.
-The device you speak from is called {device}.
-It stands in this place: {place}.
-The user's name is {user}.
-It is {weekday}, {date}, {time} ({time_zone}).
-"""
-
-
-def _check_language(value: str) -> str:
-    if not re.fullmatch(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*", value):
-        raise ValueError(f"expected a language tag such as en or zh-CN, found {value!r}")
-    return value
-
-
-def _check_instructions(value: str) -> str:
-    check_instructions(value)
-    return value
-
 
 def _check_workers(value: object) -> object:
     number = int(value) if isinstance(value, str) and value.isdecimal() else value
@@ -74,12 +40,6 @@ def _check_workers(value: object) -> object:
 
 
 Workers = Annotated[int | Literal["auto"], BeforeValidator(_check_workers)]
-
-LanguageTag = Annotated[str, AfterValidator(_check_language)]
-"""BCP 47."""
-
-InstructionsText = Annotated[str, AfterValidator(_check_instructions)]
-"""A system prompt; the names in braces are those of ``vixio.core.instructions.NAMES``."""
 
 
 class Section(BaseModel):
@@ -262,61 +222,6 @@ class ServerSettings(Section):
                 f"port and http_port must differ, both are {self.port}: change one of them"
             )
         return self
-
-
-class AssistantSettings(Section):
-    """The assistant: its language, instructions and memory of a conversation."""
-
-    language: LanguageTag = "en"
-    instructions: InstructionsText = DEFAULT_INSTRUCTIONS
-    place: str = ""
-    """Location of the devices: a town, a room."""
-    user_name: str = ""
-    time_zone: str = ""
-    """IANA name, such as Europe/Berlin; empty: that of the machine."""
-    wake_words: tuple[Annotated[str, Field(min_length=1)], ...] = ()
-    """Besides those of the firmware's models."""
-    wake_reply: WakeReply = ""
-    """Spoken when the device reports its wake word; empty: nothing. A list: one of them. A mapping:
-    by wake word, "*" for the others."""
-    idle_timeout: IdleSeconds = 120.0
-    """Seconds without a voice after which a device that listens is told goodbye and its connection
-    closed; 0: never."""
-    exit_phrases: tuple[Phrase, ...] | None = None
-    """With which the user ends the conversation; null: those of the language; []: none."""
-    daily_turns: TurnsADay = 0
-    """Turns of a device that are answered on one day; 0: any number."""
-    filler_after: float = Field(default=2.0, ge=0, le=60, allow_inf_nan=False)
-    """Seconds without an answer after which a few words are said, and again in a speech that falls
-    silent; 0: never."""
-    messages: str = ""
-    """Folder of catalogues for what the assistant says by itself, over the packaged ones."""
-    history_turns: int = Field(default=20, ge=1, le=1_000)
-    history_tokens: int = Field(default=6_000, ge=100, le=1_000_000)
-    """Approximate; counted by ``vixio.core.history.approximate_tokens``."""
-    max_devices_remembered: int = Field(default=10_000, ge=1, le=10_000_000)
-
-    @field_validator("messages")
-    @classmethod
-    def _catalogues(cls, value: str) -> str:
-        if value:
-            try:
-                check_folder(Path(value))
-            except ConfigError as error:
-                raise ValueError(str(error)) from None
-        return value
-
-    @field_validator("time_zone")
-    @classmethod
-    def _zone(cls, value: str) -> str:
-        try:
-            if value:
-                ZoneInfo(value)
-        except (ZoneInfoNotFoundError, ValueError, OSError) as error:  # "../x", a directory
-            raise ValueError(
-                f"expected a time zone such as Europe/Berlin, found {value!r}"
-            ) from error
-        return value
 
 
 class ListeningSettings(Section):

@@ -26,6 +26,7 @@ from vixio.core.turns.interruption import CutAtVoice, InterruptionFactory, Pause
 from vixio.providers.faults import fault
 from vixio.settings.a2a import A2ASection
 from vixio.settings.api import ApiSection
+from vixio.settings.assistant import AssistantSettings
 from vixio.settings.cluster import ClusterSection
 from vixio.settings.data import DataSection
 from vixio.settings.devices import DeviceSection, check_ids, inherit_providers
@@ -42,7 +43,6 @@ from vixio.settings.provider import (
 )
 from vixio.settings.reminders import RemindersSection
 from vixio.settings.sections import (
-    AssistantSettings,
     ListeningSettings,
     LoggingSettings,
     OutputSettings,

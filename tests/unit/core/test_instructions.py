@@ -8,8 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vixio.core.emotions import EMOTIONS
-from vixio.core.instructions import NAMES, Instructions, Surroundings, check_instructions
-from vixio.settings.sections import DEFAULT_INSTRUCTIONS
+from vixio.core.instructions import (
+    DEFAULT_INSTRUCTIONS,
+    NAMES,
+    Instructions,
+    Surroundings,
+    check_instructions,
+)
 
 NOW = datetime(2026, 8, 31, 15, 5, tzinfo=UTC)
 BERLIN = ZoneInfo("Europe/Berlin")

@@ -9,6 +9,7 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
+from scripts import settings_template
 from tests.unit.settings.test_settings import ROOT, load
 from vixio.cli.scaffold import template
 from vixio.core.device import Device
@@ -139,6 +140,12 @@ def document() -> str:
 
 def test_the_document_shows_the_template() -> None:
     assert f"```yaml\n{template('vixio.yaml')}```" in document()
+
+
+def test_the_template_has_every_key_that_can_differ_for_a_device() -> None:
+    for path in settings_template.FILES:
+        text = path.read_text("utf-8")
+        assert text == settings_template.written(text), "run python scripts/settings_template.py"
 
 
 BUILT_IN = [

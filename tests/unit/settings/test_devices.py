@@ -87,5 +87,5 @@ def test_a_device_without_keys_is_as_all_others(tmp_path: Path) -> None:
     path = tmp_path / "my.yaml"
     path.write_text("devices:\n  a:\n  b: {place: 12}\n", encoding="utf-8")
     devices = load_settings(path, {}).devices
-    assert dict(devices["a"].given("name", "place", "language")) == {}
-    assert devices["b"].place == "12", "text stays text"
+    assert devices["a"].of_profile() == {}
+    assert devices["b"].of_profile() == {"place": "12"}, "text stays text"

@@ -11,7 +11,7 @@ from vixio.core.device import Device, DeviceProfile, ToolAccess
 from vixio.data.devices.assigned import MAX_KEPT, AssignedProfiles
 from vixio.data.devices.registry_cache import RegistrySnapshot
 from vixio.settings import Settings
-from vixio.settings.devices import DeviceSection, fields_of_profile, of_all, to_profile
+from vixio.settings.devices import DeviceSection
 
 CLIENT = "client:"
 """In front of a pattern of client ids."""
@@ -28,7 +28,7 @@ class SettingsProfiles:
     """
 
     def __init__(self, settings: Settings, known: RegistrySnapshot | None = None) -> None:
-        self._general = DeviceProfile(**fields_of_profile(of_all(settings.assistant)))
+        self._general = DeviceProfile(**settings.assistant.of_profile())
         self._ids: dict[str, DeviceSection] = {}
         self._patterns: list[tuple[str, DeviceSection]] = []
         for key, section in settings.devices.items():
@@ -95,4 +95,4 @@ def _over(profile: DeviceProfile, section: DeviceSection) -> DeviceProfile:
         deny=(*profile.tools.deny, *tools.deny),
         confirm=(*profile.tools.confirm, *tools.confirm),
     )
-    return replace(profile, **to_profile(section), tools=access)
+    return replace(profile, **section.of_profile(), tools=access)

@@ -86,11 +86,14 @@ export function boundLines(editor, path, label, options = {}) {
  */
 export function boundOption(editor, path, name, schema, options = {}) {
   const one = single(schema);
-  const label = has(`profiles.option.${name}`) ? t(`profiles.option.${name}`) : schema.title ?? name;
+  const named = has(`profiles.option.${name}`);
+  const label = named ? t(`profiles.option.${name}`) : schema.title ?? name;
   const range = one.minimum !== undefined && one.maximum !== undefined ? t("form.range", { from: one.minimum, to: one.maximum }) : "";
   const secret = one.writeOnly ? t("profiles.secret") : "";
   const lines = one.type === "array" && one.items?.type === "string";
-  const hint = [schema.description, range, secret, lines ? t("profiles.lines") : "", `(${name})`].filter(Boolean).join(" ");
+  // What the server says of an option is in English; an option that has a label here needs it least.
+  const about = named ? "" : schema.description;
+  const hint = [about, range, secret, lines ? t("profiles.lines") : "", `(${name})`].filter(Boolean).join(" ");
   const how = { ...options, hint };
   if (one.enum || one.type === "boolean") {
     const values = one.enum ?? [true, false];
