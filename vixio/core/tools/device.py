@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 class DeviceToolClientBase(ABC):
     """Client for the tools of one connected device. Independent of agent frameworks."""
 
+    keeps_time = True
+    """What :class:`~vixio.core.tools.types.ToolCaller` says of it."""
+
     @abstractmethod
     async def initialize(self) -> bool:
         """Initialize the device's tool server and fetch its list; false if it did not answer."""

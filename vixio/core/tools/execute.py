@@ -11,7 +11,7 @@ from vixio.core.tools.context import ToolContext
 from vixio.core.tools.types import JsonObject, ToolCallResult, ToolDefinition
 
 GRACE = 1.0
-"""Seconds that a caller gets beyond the tool's timeout before its call is cancelled."""
+"""Seconds that a caller which does not keep time itself gets beyond the tool's timeout."""
 
 LONGEST_BACKOFF = 5.0
 """Seconds between two tries at most, since a user is waiting."""
@@ -33,7 +33,8 @@ async def execute(
     backoff = Backoff(options.backoff, LONGEST_BACKOFF)
     retries = 0
     while True:
-        timer = asyncio.timeout(options.timeout + GRACE)
+        own = getattr(tool.caller, "keeps_time", False)
+        timer = asyncio.timeout(None if own else options.timeout + GRACE)
         try:
             if tool.caller is None:
                 raise ToolError("failed", "the tool has no caller")

@@ -9,7 +9,7 @@ import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, ClassVar
 
 from vixio.core.errors import ToolError
 from vixio.core.tools.context import ToolContext
@@ -27,6 +27,7 @@ class FunctionCaller:
     :class:`~vixio.core.tools.late.Deferred` when the result comes later.
     """
 
+    keeps_time: ClassVar[bool] = True
     function: Callable[..., Awaitable[Any]]
     takes_context: bool = False
 

@@ -38,8 +38,6 @@ class ToolOptions:
     ``max_result_chars``: longer results are cut for the model. ``confirm``: runs only after the
     user has said yes. ``concurrency``: concurrent calls, 0 for no limit. ``read_only``: has no
     effect besides its answer, so it may run before it is certain that the turn takes place.
-    ``own_time``: it waits for a person or another program, which the agent's limit for the whole
-    turn does not count; ``timeout`` alone bounds it.
     """
 
     timeout: float = 30.0
@@ -50,7 +48,6 @@ class ToolOptions:
     confirm: bool = False
     concurrency: int = 0
     read_only: bool = False
-    own_time: bool = False
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
@@ -162,7 +159,11 @@ class ToolCallResult:
 
 
 class ToolCaller(Protocol):
-    """Executes tools, by their names at the source."""
+    """Executes tools, by their names at the source.
+
+    One whose attribute ``keeps_time`` is true ends each call within its ``timeout`` by itself; a
+    call of any other is cancelled a little later.
+    """
 
     async def call_tool(
         self,

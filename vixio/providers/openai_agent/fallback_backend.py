@@ -74,7 +74,9 @@ class FallbackAgentSettings(BaseModel):
     first_token_timeout: Seconds = Field(
         default=15.0, description="Until one of the models begins to answer, for all together"
     )
-    turn_timeout: Seconds = Field(default=45.0, description="The agent's working time on one turn")
+    turn_timeout: Seconds = Field(
+        default=45.0, description="Of all model calls of one turn, without tools"
+    )
     pause: Seconds = Field(
         default=5.0, description="For which a model that failed is passed over at first"
     )

@@ -27,7 +27,9 @@ class TurnSettings(BaseModel):
         default=15.0, description="Until the model begins to answer, all tries together"
     )
     stall_timeout: Seconds = Field(default=15.0, description="Between two pieces of one answer")
-    turn_timeout: Seconds = Field(default=45.0, description="The agent's working time on one turn")
+    turn_timeout: Seconds = Field(
+        default=45.0, description="Of all model calls of one turn, without tools"
+    )
     retries: int = Field(default=1, ge=0, le=5, description="Further tries before the first token")
 
 

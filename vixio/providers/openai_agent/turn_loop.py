@@ -89,8 +89,8 @@ class TurnLoop:
         """Answer ``items``, the conversation with the request at its end.
 
         Closing the iterator cancels model and tools and waits until they are gone. Only the time
-        spent waiting for the agent counts towards the turn's limit, not the reader's. Raises
-        ProviderError.
+        spent waiting for the model counts towards the turn's limit: tools have limits of their own,
+        and the reader may take its time. Raises ProviderError.
         """
         try:
             async with aclosing(self._rounds(instructions, list(items))) as events:
@@ -186,7 +186,6 @@ class TurnLoop:
         With each what it adds to the conversation.
         """
         found = [tools.find(made["name"]) for made in calls]
-        own_time = any(tool is not None and tool.definition.options.own_time for tool in found)
         tasks = [
             asyncio.create_task(self._result(made, tool, tools))
             for made, tool in zip(calls, found, strict=True)
@@ -197,7 +196,7 @@ class TurnLoop:
                 source = tool.definition.source if tool is not None else ""
                 yield ToolCalled(self._request.turn_id, *what, source), ()
             for task in tasks:
-                yield await (task if own_time else self._timed(task))
+                yield await task
         finally:
             for task in tasks:
                 task.cancel()

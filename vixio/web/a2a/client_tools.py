@@ -140,7 +140,7 @@ class ClientToolCaller:
 
     def definitions(self, offer: Iterable[OfferedTool]) -> list[ToolDefinition]:
         """Return offered tools as definitions, which this calls."""
-        options = ToolOptions(timeout=self._seconds, own_time=True)
+        options = ToolOptions(timeout=self._seconds)
         return [
             ToolDefinition(
                 tool.name,

@@ -1,14 +1,11 @@
-"""A tool that waits for a person has its own time, which the turn's limit does not count."""
+"""The limit of the model calls of a turn does not count the time of tools, which have their own."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
 
-import pytest
-
 from vixio.core.chunk import Chunk, TextDelta, ToolReturned
-from vixio.core.errors import ProviderTimeout
 from vixio.core.metrics import ModelUse
 from vixio.core.tools.function import FunctionCaller
 from vixio.core.tools.types import ToolDefinition, ToolOptions
@@ -38,14 +35,12 @@ class OneCall:
             yield Answer((), ModelUse("m", 1, 1))
 
 
-def turn(*, own_time: bool) -> list[Chunk]:
-    """Run a turn whose tool takes a time that no turn may take."""
-
+def test_a_tool_may_take_longer_than_the_model() -> None:
     async def wait() -> str:
         await asyncio.sleep(PATIENCE)
         return "done"
 
-    options = ToolOptions(timeout=2 * PATIENCE, own_time=own_time)
+    options = ToolOptions(timeout=2 * PATIENCE)
     tool = ToolDefinition("wait", "", options=options, caller=FunctionCaller(wait), alias="wait")
 
     async def tools() -> Sequence[ModelTool]:
@@ -56,15 +51,6 @@ def turn(*, own_time: bool) -> list[Chunk]:
         loop = TurnLoop("m", OneCall(), tools, limits, AgentRequest(1, "hello"))
         return [event async for event in loop.run("", [])]
 
-    return run_virtual(run())
-
-
-def test_its_time_is_its_own() -> None:
-    events = turn(own_time=True)
+    events = run_virtual(run())
     assert [event.output for event in events if isinstance(event, ToolReturned)] == ["done"]
     assert events[-1] == TextDelta(1, "Fine.")
-
-
-def test_that_of_others_is_the_turns() -> None:
-    with pytest.raises(ProviderTimeout, match="45"):
-        turn(own_time=False)
