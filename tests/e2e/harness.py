@@ -37,8 +37,8 @@ def settings(**sections: dict[str, Any]) -> Settings:
     memory = {"store": "none", **sections.pop("memory", {})}
     data = {"database": "none", **sections.pop("data", {})}
     listening = {**NO_GAPS, **sections.pop("listening", {})}
-    # On a busy machine any answer may take so long that a filler is said.
-    assistant = {"filler_after": 0, **sections.pop("assistant", {})}
+    limits = patient.sections(**sections.pop("timeouts", {}))
+    assistant = {**limits["assistant"], **sections.pop("assistant", {})}
     # The API is a fifth of a second of work in each server: its own tests turn it on.
     api = {"enabled": False, **sections.pop("api", {})}
     own = {
@@ -49,8 +49,7 @@ def settings(**sections: dict[str, Any]) -> Settings:
         "assistant": assistant,
         "api": api,
     }
-    limits = patient.sections(**sections.pop("timeouts", {}))
-    return Settings.model_validate({**own, **limits, **sections})
+    return Settings.model_validate({**limits, **own, **sections})
 
 
 @dataclass

@@ -111,8 +111,8 @@ class LightHouse(House):
 
     program = LIGHT
     more = (
-        f"{LIGHT_YAML}timeouts: {json.dumps(patient.sections()['timeouts'])}\n"
-        "assistant: {wake_reply: Hello.}\n"
+        f"{LIGHT_YAML.replace('filler_after: 0', 'filler_after: 0, wake_reply: Hello.')}"
+        f"timeouts: {json.dumps(patient.sections()['timeouts'])}\n"
     )
 
     def environment(self) -> Mapping[str, str]:

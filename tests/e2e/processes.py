@@ -23,7 +23,7 @@ a busy machine five; this catches the one that never ends."""
 LIGHT: Final = (sys.executable, "-c", "import light_vixio; light_vixio.main()")
 """The command ``vixio``, whose first two workers are forked instead of started."""
 
-LIGHT_YAML: Final = "asr: {name: nothing}\ntts: {name: silence}\n"
+LIGHT_YAML: Final = "asr: {name: nothing}\ntts: {name: silence}\nassistant: {filler_after: 0}\n"
 """A recogniser that hears no word and a silent voice, where :func:`light_environment` is given."""
 
 

@@ -110,7 +110,6 @@ async def serving(
     path = directory / "vixio.yaml"
     limits = {**patient.sections(drain=drain), "memory": {"store": "none"}}
     limits |= {"asr": {"name": "nothing"}, "tts": {"name": voice}, "api": {"enabled": False}}
-    limits["assistant"] = {"filler_after": 0}
     limits["server"] = {
         "host": "127.0.0.1",
         "port": port,

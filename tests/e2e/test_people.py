@@ -106,9 +106,11 @@ async def saved(read: Callable[[], Awaitable[Answer]], said: str) -> None:
 
 async def until_heard(device: SimulatedDevice, words: str) -> None:
     """Wait until a device says these words."""
-    async with asyncio.timeout(60):
-        while not any(words in reply.text for reply in device.replies):
-            await device.wait_for_reply(after=len(device.replies))
+    await device.wait_for(
+        lambda: any(reply.ended and words in reply.text for reply in device.replies),
+        what=f"a reply with {words!r}",
+        timeout=60,
+    )
 
 
 async def test_without_a_memory(tmp_path: Path) -> None:
