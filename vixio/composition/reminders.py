@@ -42,7 +42,7 @@ async def opened_reminders(settings: Settings) -> AsyncIterator[ReminderReposito
         yield ReminderRepository(database, limits_of(settings.reminders))
 
 
-class ServerListeners(Listeners):
+class KnownDevices:
     """The devices that the registry, the settings or a connection make known."""
 
     def __init__(
@@ -61,6 +61,7 @@ class ServerListeners(Listeners):
         self._in_settings = [key for key in settings.devices if not is_pattern(key)]
 
     def all(self) -> Sequence[Listener]:
+        """Return all that may be spoken to."""
         # Anyone can invent ids where the server is open: of devices that nobody has named, only
         # those that are connected.
         ids = dict.fromkeys(
@@ -78,6 +79,7 @@ class ServerListeners(Listeners):
         return [each for each in found if each is not None]
 
     def find(self, device_id: str) -> Listener | None:
+        """Return one by its id; None for one that nobody knows, or that is blocked."""
         known = device_id in self._registry.known.standings or device_id in self._in_settings
         if not known and not self._connected(device_id):
             return None
@@ -112,7 +114,8 @@ class Reminders:
         self._enabled = settings.reminders.enabled
         self._registry = registry
         self._counters = counters
-        self.listeners = ServerListeners(settings, registry, profiles, presence)
+        self._known = KnownDevices(settings, registry, profiles, presence)
+        self.listeners = Listeners(self._known.all, self._known.find)
         self.service = ReminderService(
             registry.link, limits_of(settings.reminders), settings.assistant.time_zone
         )
@@ -130,7 +133,7 @@ class Reminders:
 
     def begin(self, host: SessionHost) -> None:
         """Deliver to the sessions of ``host`` from now on."""
-        self.listeners.sessions = host.sessions
+        self._known.sessions = host.sessions
         if not self._enabled:
             return
         self._deliverer = Deliverer(

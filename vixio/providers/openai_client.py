@@ -19,7 +19,7 @@ import ssl
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
@@ -83,19 +83,6 @@ class OpenAIConnection(BaseModel):
     """Further fields of the request that are specific to one server."""
 
 
-class ServerSettings(Protocol):
-    """What the client needs to know; :class:`OpenAIConnection` and the agents' options have it."""
-
-    @property
-    def base_url(self) -> str | None: ...
-    @property
-    def api_key(self) -> SecretStr | None: ...
-    @property
-    def connect_timeout(self) -> float: ...
-    @property
-    def retries(self) -> int: ...
-
-
 @dataclass(frozen=True, slots=True)
 class _Server:
     """Where requests go, and how."""
@@ -118,7 +105,7 @@ class SharedClient:
     """
 
     def __init__(
-        self, provider: str, section: str, settings: ServerSettings, *, timeout: float
+        self, provider: str, section: str, settings: OpenAIConnection, *, timeout: float
     ) -> None:
         self._provider = provider
         self._section = section

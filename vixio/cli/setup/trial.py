@@ -27,8 +27,7 @@ from vixio.providers.downloads.hubs import Hubs
 from vixio.providers.downloads.store import ModelStore
 from vixio.providers.downloads.web import Web
 from vixio.providers.model_path import models_folder
-from vixio.providers.openai_agent.settings import OpenAIAgentSettings
-from vixio.providers.openai_client import SharedClient
+from vixio.providers.openai_client import OpenAIConnection, SharedClient
 from vixio.settings import Settings, load_settings
 from vixio.tools.from_settings import make_runtime
 
@@ -115,8 +114,8 @@ def _play(path: Path) -> bool:
 
 async def _models(base_url: str, key: str) -> list[str] | None:
     options = {"base_url": base_url or None, "api_key": key or None}
-    settings = OpenAIAgentSettings.model_validate(options)
-    client = SharedClient("openai", "agent", settings, timeout=KEY_TIMEOUT_S)
+    connection = OpenAIConnection.model_validate(options)
+    client = SharedClient("openai", "agent", connection, timeout=KEY_TIMEOUT_S)
     try:
         await client.start()
         return await client.bounded(client.models(), "answer", KEY_TIMEOUT_S)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from vixio.core.device import normalise_device_id
@@ -30,16 +29,18 @@ class Listener:
         return self.name or self.place
 
 
-class Listeners(ABC):
-    """The devices of a server, as people call them."""
+class Listeners:
+    """The devices of a server, as people call them.
 
-    @abstractmethod
-    def all(self) -> Sequence[Listener]:
-        """Return all devices that may be spoken to."""
+    ``everyone`` returns all that may be spoken to; ``find`` one by its id, in its one spelling,
+    None for one that cannot be spoken to.
+    """
 
-    @abstractmethod
-    def find(self, device_id: str) -> Listener | None:
-        """Return a device by its id, in its one spelling; None for one that cannot be spoken to."""
+    def __init__(
+        self, everyone: Callable[[], Sequence[Listener]], find: Callable[[str], Listener | None]
+    ) -> None:
+        self.all = everyone
+        self.find = find
 
     def named(self, words: str, but: str = "") -> list[Listener]:
         """Return the devices of this name; without one, those at this place, of this person, or

@@ -70,7 +70,7 @@ def openai_model(name: str, settings: OpenAIAgentSettings) -> SharedModel:
             responses, close = sdk_models.responses_model(name, settings, timeout)
         guarded = GuardedModel(responses, name, settings, label=label)
         return SharedModel(guarded, close, image_outputs=True, markers=settings.further_markers)
-    client = SharedClient(name, "agent", settings, timeout=timeout)
+    client = SharedClient(name, "agent", settings.connection, timeout=timeout)
     client.open()
     options: dict[str, Any] = {
         "temperature": settings.temperature,

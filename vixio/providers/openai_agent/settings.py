@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from vixio.language.model_output.markers import Further
+from vixio.providers.openai_client import OpenAIConnection
 from vixio.providers.openai_url import BaseUrl, ServerUrl
 
 Seconds = Annotated[float, Field(gt=0)]
@@ -77,6 +78,16 @@ class OpenAIAgentSettings(SamplingSettings):
     api_key: SecretStr | None = Field(default=None, description="Default: OPENAI_API_KEY")
     connect_timeout: Seconds = 5.0
     store: bool = Field(default=False, description="May OpenAI keep the conversation?")
+
+    @property
+    def connection(self) -> OpenAIConnection:
+        """Where the model is."""
+        return OpenAIConnection(
+            base_url=self.base_url,
+            api_key=self.api_key,
+            connect_timeout=self.connect_timeout,
+            retries=self.retries,
+        )
 
 
 class LiteLLMAgentSettings(SamplingSettings):

@@ -136,18 +136,18 @@ class GuardedProtocol(H11Protocol):
         upgrades = self.upgrades
         assert upgrades is not None  # noqa: S101  else uvicorn is given no protocol for WebSockets
         path = self.scope["raw_path"].decode("ascii")
-        protocol = EARLY if self.conn.trailing_data[0] else upgrades.make(path)
+        request = request_bytes(event.method, event.target, self.headers)
+        protocol = EARLY if self.conn.trailing_data[0] else upgrades.make(path, request)
         if isinstance(protocol, Refusal):
             self._refuse(protocol)
             return
         transport, flow = self.transport, self.flow
         self._unset_keepalive_if_required()
         self._let_go()
-        transport.set_protocol(protocol)  # type: ignore[arg-type]  # it has asyncio's methods
+        transport.set_protocol(protocol)
         protocol.connection_made(transport)
         if flow.write_paused:  # by an answer before this request, which is not all taken yet
             protocol.pause_writing()
-        protocol.request_received(request_bytes(event.method, event.target, self.headers))
 
     def on_response_complete(self) -> None:
         super().on_response_complete()

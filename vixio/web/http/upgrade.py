@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from vixio.transports.admission.refusal import Refusal
 
@@ -24,36 +24,10 @@ NO_UPGRADE: Final = (
 )
 
 
-class UpgradedProtocol(Protocol):
-    """What takes a connection over: an ``asyncio.BufferedProtocol`` that was not connected yet."""
+MakeProtocol = Callable[[bytes], asyncio.BufferedProtocol | Refusal]
+"""Makes the protocol that takes a connection over, or says why it takes none now.
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Take the connection."""
-
-    def request_received(self, request: bytes) -> None:
-        """Take the request, from its first line to the empty one, and answer it."""
-
-    def get_buffer(self, sizehint: int) -> bytearray:
-        """Return where the next bytes are to be written."""
-
-    def buffer_updated(self, nbytes: int) -> None:
-        """Take the bytes that were written."""
-
-    def eof_received(self) -> bool | None:
-        """The peer sends no more."""
-
-    def pause_writing(self) -> None:
-        """The transport's buffer is full."""
-
-    def resume_writing(self) -> None:
-        """The transport's buffer has room again."""
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """The connection is gone."""
-
-
-MakeProtocol = Callable[[], UpgradedProtocol | Refusal]
-"""Makes the protocol of one connection, or says why it takes none now."""
+It gets the request, from its first line to the empty one, and answers it once it is connected."""
 
 
 class Upgrades:
@@ -65,10 +39,10 @@ class Upgrades:
             HTTPStatus.NOT_FOUND, "upgrade", f"No WebSocket is here, but at {_listed(paths)}\n"
         )
 
-    def make(self, path: str) -> UpgradedProtocol | Refusal:
-        """Return the protocol for a request to ``path``, without its query."""
+    def make(self, path: str, request: bytes) -> asyncio.BufferedProtocol | Refusal:
+        """Return the protocol for ``request`` to ``path``, without its query."""
         make = self._paths.get(path.rstrip("/"))
-        return self._nothing if make is None else make()
+        return self._nothing if make is None else make(request)
 
     def routes(self) -> list[Route]:
         """Return routes that answer plain requests to these paths with 426."""

@@ -25,19 +25,17 @@ NOW = round(datetime(2026, 11, 20, 12, tzinfo=UTC).timestamp() * 1000)  # a Frid
 KITCHEN, HALL, LOFT, STRANGER = "k", "h", "l", "s"
 
 
-class House(Listeners):
-    """Four devices; the loft is not connected, and the stranger has no name."""
+DEVICES = (
+    Listener(KITCHEN, "Kitchen", connected=True),
+    Listener(HALL, "Hall", "the hall", connected=True),
+    Listener(LOFT, "", "the loft", "Anna"),
+    Listener(STRANGER),
+)
+"""The loft is not connected, and the stranger has no name."""
 
-    def all(self) -> Sequence[Listener]:
-        return [
-            Listener(KITCHEN, "Kitchen", connected=True),
-            Listener(HALL, "Hall", "the hall", connected=True),
-            Listener(LOFT, "", "the loft", "Anna"),
-            Listener(STRANGER),
-        ]
 
-    def find(self, device_id: str) -> Listener | None:
-        return next((each for each in self.all() if each.device_id == device_id), None)
+def house() -> Listeners:
+    return Listeners(lambda: DEVICES, {each.device_id: each for each in DEVICES}.get)
 
 
 class Tools:
@@ -45,7 +43,7 @@ class Tools:
 
     def __init__(self, service: ReminderService) -> None:
         self.service = service
-        self._tools = {tool.name: tool for tool in reminder_source(service, House()).tools()}
+        self._tools = {tool.name: tool for tool in reminder_source(service, house()).tools()}
 
     async def __call__(
         self, name: str, device: str = KITCHEN, language: str = "en", **arguments: object
@@ -194,24 +192,16 @@ async def test_a_person_is_told_where_they_can_hear_it(tools: Tools) -> None:
 
 
 def test_of_a_persons_devices_those_that_are_connected() -> None:
-    ids = [each.device_id for each in Family([True, False, True]).named("Ann")]
+    ids = [each.device_id for each in family([True, False, True]).named("Ann")]
     assert ids == ["0", "2"]
-    assert len(Family([False, False]).named("ann")) == 2
-    assert [each.device_id for each in Family([True, True]).named("ann", but="0")] == ["1"]
-    assert Family([True]).named("ann", but="0") == []
+    assert len(family([False, False]).named("ann")) == 2
+    assert [each.device_id for each in family([True, True]).named("ann", but="0")] == ["1"]
+    assert family([True]).named("ann", but="0") == []
 
 
-class Family(Listeners):
-    """Devices of one person, connected or not."""
-
-    def __init__(self, connected: Sequence[bool]) -> None:
-        self._connected = connected
-
-    def all(self) -> Sequence[Listener]:
-        return [
-            Listener(str(number), user="Ann", connected=connected)
-            for number, connected in enumerate(self._connected)
-        ]
-
-    def find(self, device_id: str) -> Listener | None:
-        raise NotImplementedError
+def family(connected: Sequence[bool]) -> Listeners:
+    """Return devices of one person, connected or not."""
+    devices = [
+        Listener(str(number), user="Ann", connected=each) for number, each in enumerate(connected)
+    ]
+    return Listeners(lambda: devices, lambda _: None)

@@ -18,7 +18,7 @@ from vixio.web.http import guard as http_guard
 from vixio.web.http.app import create_http_app
 from vixio.web.http.ota import OtaSettings
 from vixio.web.http.server import HttpServer
-from vixio.web.http.upgrade import UpgradedProtocol, Upgrades
+from vixio.web.http.upgrade import Upgrades
 
 ANSWER = b"HTTP/1.1 101 Switching Protocols\r\n\r\n"
 UPGRADE = b"Host: h\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\nX-A: b\r\n\r\n"
@@ -29,9 +29,9 @@ BOUND_S = 30.0
 class Echo(asyncio.BufferedProtocol):
     """Answers a request with 101 and returns what comes after it."""
 
-    def __init__(self) -> None:
+    def __init__(self, request: bytes) -> None:
         self.transport: asyncio.Transport
-        self.request = b""
+        self.request = request
         self.paused = False
         self.lost: list[Exception | None] = []
         self._buffer = bytearray(64)
@@ -39,9 +39,6 @@ class Echo(asyncio.BufferedProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
-
-    def request_received(self, request: bytes) -> None:
-        self.request = request
         self.transport.write(ANSWER)
 
     def get_buffer(self, sizehint: int) -> bytearray:
@@ -79,10 +76,10 @@ class Port:
             upgrades=Upgrades({"/talk/": self._make}),
         )
 
-    def _make(self) -> UpgradedProtocol | Refusal:
+    def _make(self, request: bytes) -> asyncio.BufferedProtocol | Refusal:
         if self.refusal is not None:
             return self.refusal
-        self.made.append(Echo())
+        self.made.append(Echo(request))
         return self.made[-1]
 
     @property

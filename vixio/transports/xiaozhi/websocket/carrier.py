@@ -95,12 +95,14 @@ class WebSocketCarrier(Carrier):
             await cancel_and_wait(*hanging)
         await server.wait_closed()
 
-    def take_over(self) -> WebSocketChannel | Refusal:
-        """Make the channel of a connection that came to another port, where a request to this
+    def take_over(self, request: bytes) -> WebSocketChannel | Refusal:
+        """Make the channel of a connection that came to another port, where ``request`` to this
         path was read. It counts as one of this port's; while that is closed it is refused."""
         if self._server is None:
             return REFUSED_AT_STOP
-        return self._make_channel()
+        channel = self._make_channel()
+        channel.read_before = request
+        return channel
 
     def stats(self) -> dict[str, int]:
         """Return how many connections have not said hello yet."""

@@ -42,6 +42,8 @@ class WebSocketLink(asyncio.BufferedProtocol):
     """
 
     last_heard = 0.0
+    read_before = b""
+    """The request, where another protocol has read it from this connection."""
 
     def __init__(
         self, max_size: int, read_buffer: bytearray, open_timeout: float, close_timeout: float
@@ -185,12 +187,9 @@ class WebSocketLink(asyncio.BufferedProtocol):
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
         self._timer = self.loop.call_later(self._open_timeout, self.abort)
         self.connected()
-
-    def request_received(self, request: bytes) -> None:
-        """Take a request that another protocol has read from this connection, and answer it."""
-        self.last_heard = self.loop.time()
-        if not self.tcp.is_closing():
-            self.feed(bytearray(request))
+        if self.read_before and not self.tcp.is_closing():
+            self.last_heard = self.loop.time()
+            self.feed(bytearray(self.read_before))
 
     def get_buffer(self, sizehint: int) -> bytearray:
         """Return where the next bytes are to be written."""
