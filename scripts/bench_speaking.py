@@ -16,8 +16,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from time import process_time, thread_time
 from typing import Any
 
+from vixio.audio.codec import OpusEncoder
 from vixio.audio.loudness import Leveller, VoiceLevels
-from vixio.audio.opus import OpusEncoder
 from vixio.core.metrics import Counters
 from vixio.core.pacer import Pacer
 from vixio.core.session.reply_audio import ReplyAudio

@@ -30,8 +30,8 @@ import numpy as np
 import soxr
 from numpy.typing import NDArray
 
+from vixio.audio.codec import Application, OpusEncoder
 from vixio.audio.loudness import Leveller, VoiceLevel
-from vixio.audio.opus import Application, OpusEncoder
 from vixio.core.audio import AudioFormat, pcm_seconds
 from vixio.providers.espeak_process.library import load_espeak
 from vixio.providers.espeak_process.messages import Voice

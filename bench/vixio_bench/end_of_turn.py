@@ -15,7 +15,7 @@ import numpy as np
 import opuslib
 
 from firmware_test_client.opus import Encoder
-from vixio.audio.opus import OpusDecoder
+from vixio.audio.codec import OpusDecoder
 from vixio.core.audio import LISTEN_RATE
 from vixio.core.chunk import (
     AudioIn,

@@ -13,7 +13,7 @@ from tests.chaos.raw import TEXT, frame
 from tests.chaos.run import Report, Row, _grown, _harm, _lateness, _log_problems
 from tests.chaos.table import render
 from tests.chaos.voice import Speaker
-from vixio.audio.opus import OpusDecoder, OpusEncoder
+from vixio.audio.codec import OpusDecoder, OpusEncoder
 from vixio.core.audio import AudioFormat
 
 

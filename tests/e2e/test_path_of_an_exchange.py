@@ -23,11 +23,11 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = f"{ROOT / 'vixio'}/"
 LISTED = re.compile(r"^## The path of an exchange$.*?^```\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
-CEILING = 39
+CEILING = 34
 """What was reached; the aim is 26. It falls with the list."""
 
 POINTS = {
-    "audio/opus.py",
+    "audio/codec.py",
     "core/framing.py",
     "providers/batched_vad/provider.py",
     "providers/espeak/provider.py",
@@ -37,8 +37,8 @@ POINTS = {
     "transports/xiaozhi/websocket/link.py",
 }
 
-SOMETIMES = {"core/session/endings.py", "core/generators.py"}
-"""Passed where the answer is long enough, or a stream is closed early."""
+SOMETIMES = {"core/session/endings.py"}
+"""Passed where the answer is long enough."""
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from tests.e2e.doubles import WaveformASR
 from tests.e2e.harness import serving
 from tests.e2e.stages import LONG_STORY, STAGES, Bench, bench, drill, knows_tool
 from tests.support.waiting import until
-from vixio.audio.opus import OpusDecoder
+from vixio.audio.codec import OpusDecoder
 from vixio.core.session.session import Session
 from vixio.testing import ScriptedTTS
 from vixio.transports.xiaozhi.connection import XiaozhiConnection

@@ -163,7 +163,7 @@ RULES = (
     Rule("vixio.transports.admission", ("vixio.core",)),
     Rule(
         "vixio.transports.*",
-        ("vixio.core", "vixio.audio.opus", "vixio.audio.pcm", "vixio.transports.admission"),
+        ("vixio.core", "vixio.audio.codec", "vixio.audio.codec", "vixio.transports.admission"),
         (ANY,),
     ),
     Rule(

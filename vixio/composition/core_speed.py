@@ -91,7 +91,7 @@ def _arrays(times: int) -> None:
 def _codec(seconds: float) -> None:
     import numpy as np
 
-    from vixio.audio.opus import OpusDecoder, OpusEncoder
+    from vixio.audio.codec import OpusDecoder, OpusEncoder
     from vixio.core.audio import AudioFormat
 
     generator = np.random.default_rng(1)

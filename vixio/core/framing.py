@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import json
 import struct
+from collections import deque
 from collections.abc import Iterator
 from enum import IntEnum
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 from vixio.core.well_formed import well_formed
+
+if TYPE_CHECKING:
+    import asyncio  # small worker processes have no event loop
 
 _HEADER: Final = struct.Struct("<BIi")
 
@@ -63,3 +67,35 @@ class Unpacker(Generic[KindT]):
             payload = bytes(self._data[_HEADER.size : end])
             del self._data[:end]
             yield Frame(self._kinds(kind), stream, payload)
+
+
+_READ_BYTES: Final = 1 << 16
+
+
+class FrameReader(Generic[KindT]):
+    """Reads frames from a stream. ``max_payload``: bytes of the longest payload there is."""
+
+    def __init__(self, reader: asyncio.StreamReader, kinds: type[KindT], max_payload: int) -> None:
+        self._reader = reader
+        self._unpacker = Unpacker(kinds, max_payload)
+        self._frames: deque[Frame[KindT]] = deque()
+
+    @property
+    def at_end(self) -> bool:
+        """Whether the other end is gone and everything has been read."""
+        return not self._frames and self._reader.at_eof()
+
+    async def read(self) -> Frame[KindT] | None:
+        """Return the next frame, None at the end, a broken connection included.
+
+        Raises ValueError for a malformed frame.
+        """
+        while not self._frames:
+            try:
+                data = await self._reader.read(_READ_BYTES)
+            except ConnectionError:
+                return None
+            if not data:
+                return None
+            self._frames.extend(self._unpacker.feed(data))
+        return self._frames.popleft()

@@ -16,8 +16,7 @@ from enum import IntEnum
 from typing import Any, Final
 
 from vixio.core.errors import VixioError
-from vixio.core.frame_reader import FrameReader
-from vixio.core.framing import pack
+from vixio.core.framing import FrameReader, pack
 
 Json = dict[str, Any]
 Handler = Callable[[Json], Awaitable[Json]]

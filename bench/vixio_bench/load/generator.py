@@ -12,7 +12,7 @@ from typing import Final
 from firmware_test_client import DeviceConfig, Pcm, Voice
 from firmware_test_client.pcm import from_samples
 from firmware_test_client.speech import StreamFormat, Utterance, encoded_speech, prepare
-from vixio.audio.opus import OpusDecoder
+from vixio.audio.codec import OpusDecoder
 from vixio.core.tasks import cancel_and_wait
 from vixio_bench.load import marker
 from vixio_bench.load.control import BenchError, Handler, Json, Line, attend

@@ -23,7 +23,7 @@ OTHER_THREADS: Final = "other threads"
 
 _PLACES: Final = (
     ("levelling", ("/vixio/audio/loudness",)),
-    ("encoding", ("/vixio/audio/opus.py:OpusEncoder", "/vixio/core/session/reply_audio")),
+    ("encoding", ("/vixio/audio/codec.py:OpusEncoder", "/vixio/core/session/reply_audio")),
     (SENDING, ("/vixio/core/pacer",)),
     ("tools", ("/vixio/tools/", "/vixio/core/tools/", "/vixio/transports/xiaozhi/device_tools")),
     ("ASR", ("/vixio/stations/asr", "/vixio/providers/openai_speech/asr", "/funasr_server/")),
@@ -37,7 +37,7 @@ _PLACES: Final = (
              "/site-packages/edge_tts/", "/vixio/providers/audio_stream")),
     ("session", ("/vixio/core/session/reply", "/vixio/core/session/dialogue")),
     ("listening", ("/vixio/transports/", "/vixio/stations/", "/vixio/core/session/session",
-                   "/vixio/providers/", "/vixio/audio/opus.py:OpusDecoder")),
+                   "/vixio/providers/", "/vixio/audio/codec.py:OpusDecoder")),
     ("bench", ("/bench/vixio_bench/load/usage", "/bench/vixio_bench/load/probe")),
     (IDLE, ("/selectors.py:EpollSelector.select", "/selectors.py:KqueueSelector.select")),
 )  # fmt: skip

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vixio.core.frame_reader import FrameReader
-from vixio.core.framing import Frame, Unpacker, pack
+from vixio.core.framing import Frame, FrameReader, Unpacker, pack
 from vixio.providers.funasr.messages import MAX_PAYLOAD, Kind
 
 frames = st.lists(

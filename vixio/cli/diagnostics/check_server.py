@@ -47,7 +47,7 @@ async def try_speed(settings: Settings) -> str:
 
 async def try_opus(settings: Settings) -> str:
     """Return what the codec does; it encodes and decodes a frame."""
-    from vixio.audio.opus import OpusDecoder, OpusEncoder, load_codec
+    from vixio.audio.codec import OpusDecoder, OpusEncoder, load_codec
 
     await asyncio.to_thread(load_codec)
     output = settings.audio_format()

@@ -8,8 +8,7 @@ import socket
 from typing import Any, Final
 
 from vixio.cluster.workers.messages import MAX_PAYLOAD, Kind, Message
-from vixio.core.frame_reader import FrameReader
-from vixio.core.framing import pack
+from vixio.core.framing import FrameReader, pack
 
 MAX_WAITING: Final = 32 * 1024 * 1024
 """Bytes that may wait for the other end; above, it is taken for dead."""

@@ -15,8 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from vixio.core.errors import ProviderError, ProviderUnavailable
 from vixio.providers.espeak_process.cleaning import speakable
 from vixio.providers.espeak_process.messages import NAME, Kind, Voice
-from vixio.providers.espeak_process.pool import EspeakPool, acquire, release
-from vixio.providers.espeak_process.speech import Request
+from vixio.providers.espeak_process.pool import EspeakPool, Request, acquire, release
 from vixio.providers.registry import ProviderFactory
 from vixio.providers.spoken_text import clean, split_by_cost, spoken_language
 from vixio.providers.tts import TTSProvider, VoiceChoice

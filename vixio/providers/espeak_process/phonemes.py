@@ -15,8 +15,8 @@ from vixio.core.errors import REQUEST, ProviderError, ProviderTimeout, ProviderU
 from vixio.core.framing import Frame, Unpacker, pack
 from vixio.providers.espeak_process.cleaning import speakable
 from vixio.providers.espeak_process.messages import CRASHED, MAX_PAYLOAD, NAME, Kind, Voice
-from vixio.providers.espeak_process.speech import PROGRAM, START_SECONDS
-from vixio.providers.inference.worker_process import spawn
+from vixio.providers.espeak_process.pool import PROGRAM, START_SECONDS
+from vixio.providers.inference.workers import spawn
 
 ANSWER_SECONDS: Final = 10.0
 """Answers take less than a millisecond; the rest is a busy machine."""

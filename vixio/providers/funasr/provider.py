@@ -23,8 +23,12 @@ from vixio.providers.asr import ASRProvider, SpeechHints
 from vixio.providers.funasr.messages import MAX_PAYLOAD, NAME, Kind
 from vixio.providers.funasr.settings import FunASRSettings
 from vixio.providers.funasr.stream import FunASRStream
-from vixio.providers.inference.worker_pool import WorkerPool
-from vixio.providers.inference.worker_process import WorkerClient, WorkerProcess, WorkerProgram
+from vixio.providers.inference.workers import (
+    WorkerClient,
+    WorkerPool,
+    WorkerProcess,
+    WorkerProgram,
+)
 from vixio.providers.registry import ProviderFactory
 from vixio.providers.tool_words import MAX_WORDS, tool_words
 

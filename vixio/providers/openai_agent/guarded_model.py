@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from vixio.core.backoff import Backoff
 from vixio.core.errors import ProviderError, ProviderTimeout
-from vixio.core.generators import closing_all
+from vixio.core.streams import closing_all
 from vixio.core.watchdog import Watchdog
 from vixio.providers.openai_agent.accepted_tools import AcceptedTools
 from vixio.providers.openai_agent.made_calls import sendable, settled

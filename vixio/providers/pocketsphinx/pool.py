@@ -19,8 +19,12 @@ from typing import Any, Final
 from vixio.core.cores import own_cores
 from vixio.core.errors import ProviderError
 from vixio.core.framing import Frame
-from vixio.providers.inference.worker_pool import WorkerPool
-from vixio.providers.inference.worker_process import WorkerClient, WorkerProcess, WorkerProgram
+from vixio.providers.inference.workers import (
+    WorkerClient,
+    WorkerPool,
+    WorkerProcess,
+    WorkerProgram,
+)
 from vixio.providers.pocketsphinx.messages import MAX_PAYLOAD, NAME, Kind, WorkerSettings
 
 _log = logging.getLogger(__name__)

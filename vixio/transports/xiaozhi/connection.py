@@ -6,8 +6,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 
-from vixio.audio.opus import OpusDecoder, OpusEncoder
-from vixio.audio.pcm import PcmDecoder, PcmEncoder
+from vixio.audio.codec import OpusDecoder, OpusEncoder, PcmDecoder, PcmEncoder
 from vixio.core.chunk import AudioIn, Chunk
 from vixio.core.clock import now
 from vixio.core.device import Device

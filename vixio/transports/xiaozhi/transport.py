@@ -9,7 +9,7 @@ import uuid
 from contextlib import ExitStack
 from typing import Any
 
-from vixio.audio.opus import load_codec, load_decoder
+from vixio.audio.codec import load_codec, load_decoder
 from vixio.core.device import Device
 from vixio.core.errors import ConnectionClosed, VixioError
 from vixio.core.log_fields import logged_as

@@ -8,7 +8,7 @@ import pytest
 from firmware_test_client import DeviceConfig, Voice
 from firmware_test_client.pcm import from_samples
 from firmware_test_client.speech import StreamFormat, Utterance, encoded_speech, prepare
-from vixio.audio.opus import OpusDecoder
+from vixio.audio.codec import OpusDecoder
 from vixio.core.audio import LISTEN_RATE
 from vixio_bench.load import marker
 

@@ -248,7 +248,7 @@ async def test_a_machine_without_libopus(
     def missing() -> None:
         raise ConfigError("libopus is missing; install it: …")
 
-    monkeypatch.setattr("vixio.audio.opus.load_codec", missing)
+    monkeypatch.setattr("vixio.audio.codec.load_codec", missing)
     assert failed(await run(tmp_path)) == {"libopus": "libopus is missing; install it: …"}
 
 

@@ -14,10 +14,9 @@ import pytest
 
 from vixio.core.errors import REQUEST, ProviderError
 from vixio.providers.espeak.provider import EspeakSettings, EspeakTTSProvider
-from vixio.providers.espeak_process import speech as speeches
+from vixio.providers.espeak_process import pool as speeches
 from vixio.providers.espeak_process.messages import Kind, Voice
-from vixio.providers.espeak_process.pool import EspeakPool, acquire, release
-from vixio.providers.espeak_process.speech import Request, SpeechWorker
+from vixio.providers.espeak_process.pool import EspeakPool, Request, SpeechWorker, acquire, release
 from vixio.testing.contract.tts import SENTENCE, say, speech
 
 pytestmark = pytest.mark.slow

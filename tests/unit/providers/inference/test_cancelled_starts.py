@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from vixio.providers.espeak_process.pool import EspeakPool, acquire, release
-from vixio.providers.inference import worker_process
+from vixio.providers.inference import workers
 
 LIMIT = 20.0
 
@@ -23,10 +23,10 @@ class Spawning:
         self.asked = threading.Semaphore(0)
         self.go_on = threading.Event()
         self.begun: list[subprocess.Popen[bytes]] = []
-        self._really = worker_process.spawn
+        self._really = workers.spawn
 
     def __call__(
-        self, program: worker_process.WorkerProgram[Any], argument: str, channel: socket.socket
+        self, program: workers.WorkerProgram[Any], argument: str, channel: socket.socket
     ) -> subprocess.Popen[bytes]:
         self.asked.release()
         assert self.go_on.wait(LIMIT)
@@ -38,7 +38,7 @@ class Spawning:
 @pytest.fixture
 def spawning(monkeypatch: pytest.MonkeyPatch) -> Spawning:
     made = Spawning()
-    monkeypatch.setattr(worker_process, "spawn", made)
+    monkeypatch.setattr(workers, "spawn", made)
     return made
 
 

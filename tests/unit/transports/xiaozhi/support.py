@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from websockets.asyncio.client import ClientConnection, connect
 
-from vixio.audio.opus import OpusEncoder
+from vixio.audio.codec import OpusEncoder
 from vixio.core.audio import AudioFormat
 from vixio.core.chunk import Chunk
 from vixio.core.errors import ConnectionClosed

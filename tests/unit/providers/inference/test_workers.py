@@ -4,24 +4,39 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
 from vixio.core.backoff import Backoff
 from vixio.core.errors import ProviderError
-from vixio.providers.inference.worker_pool import WorkerPool
+from vixio.core.framing import Frame
+from vixio.providers.inference.workers import WorkerClient, WorkerPool
 
 NOW = Backoff(first=5.0, longest=5.0, immediate=1, jitter=0.0)
 LIMIT = 30.0
 
 
-class FakeWorker:
+class FakeWorker(WorkerClient[Any]):
+    """A worker without a process."""
+
     def __init__(self, pid: int) -> None:
-        self.pid = pid
-        self.exit_code: int | None = None
+        self._pid = pid
+        self._exit_code: int | None = None
         self.proven = False
         self.ended = asyncio.Event()
         self.malformed = False
+
+    @property
+    def pid(self) -> int:
+        return self._pid
+
+    @property
+    def exit_code(self) -> int | None:
+        return self._exit_code
+
+    def take(self, frame: Frame[Any]) -> None:
+        raise NotImplementedError
 
     async def run(self) -> None:
         await self.ended.wait()
@@ -30,7 +45,7 @@ class FakeWorker:
 
     async def stop(self, *, kill: bool = False) -> None:
         self.ended.set()
-        self.exit_code = -9 if kill else 0
+        self._exit_code = -9 if kill else 0
 
 
 class Launcher:

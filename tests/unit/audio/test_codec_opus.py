@@ -7,8 +7,8 @@ import pytest
 
 from tests.unit.transports.xiaozhi.support import opus_packets, rms, tone
 from vixio.audio import libopus
+from vixio.audio.codec import Application, OpusDecoder, OpusEncoder, load_codec
 from vixio.audio.libopus import MISSING_LIBOPUS, load_libopus
-from vixio.audio.opus import Application, OpusDecoder, OpusEncoder, load_codec
 from vixio.cli.diagnostics.spoken import spoken
 from vixio.core.audio import AudioFormat, pcm_seconds
 from vixio.core.errors import ConfigError

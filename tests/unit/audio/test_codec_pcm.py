@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from vixio.audio.pcm import PcmDecoder, PcmEncoder
+from vixio.audio.codec import PcmDecoder, PcmEncoder
 from vixio.core.audio import AudioFormat
 
 

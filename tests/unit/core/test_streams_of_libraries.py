@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.support.generators import left_open
-from vixio.core.generators import closing_all
+from vixio.core.streams import closing_all
 
 
 class Library:

@@ -1,4 +1,7 @@
-"""Opus in both directions through libopus (opuslib's bindings).
+"""The codecs of the wire: Opus in both directions through libopus (opuslib's bindings), and PCM.
+
+PCM is for clients that have no Opus, web browsers without WebCodecs: 16-bit little-endian mono, as
+inside, so nothing is coded; frames are only checked and cut.
 
 libopus decodes a stream of any rate to the requested rate, so the microphone comes out at
 ``LISTEN_RATE`` whatever the device sends. Each thread keeps the buffers that libopus writes to: a
@@ -13,13 +16,98 @@ from __future__ import annotations
 import ctypes
 import functools
 import threading
+from abc import abstractmethod
 from types import TracebackType
 from typing import Any, Final, Literal, Self
 
 from vixio.audio.libopus import LibopusState, load_libopus
-from vixio.audio.packets import PacketEncoder, load_resampler
 from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE, AudioFormat
 from vixio.core.errors import ConfigError
+from vixio.core.transport import AudioEncoder
+
+
+@functools.cache
+def load_resampler() -> None:
+    """Load numpy and the resampler, which takes tens of milliseconds. Idempotent, blocking."""
+    import numpy as np
+    import soxr
+
+    soxr.resample(np.zeros(160, np.int16), 16_000, 24_000)
+
+
+class PacketEncoder(AudioEncoder):
+    """The PCM of one reply to packets of ``output``. Subclasses encode whole frames."""
+
+    def __init__(self, output: AudioFormat) -> None:
+        self.packet_ms = output.frame_ms
+        self.output = output
+        self._pending = bytearray()  # PCM at the output rate, less than a packet of it
+        self._resampler: _Resampler | None = None
+        self._carry = b""  # half a sample, when a provider's chunk ended inside one
+        self._rate = output.sample_rate
+
+    @abstractmethod
+    def encode_frame(self, pcm: bytes) -> bytes | None:
+        """Return the packet of one frame of PCM at the output rate; None: it can make no more."""
+
+    def encode(self, pcm: bytes, sample_rate: int) -> list[bytes]:
+        """Take PCM at any rate (Hz) and return the packets that it completed."""
+        if sample_rate != self._rate:
+            self._pending += self._drain()
+            self._rate = sample_rate
+            if sample_rate != self.output.sample_rate:
+                self._resampler = _Resampler(sample_rate, self.output.sample_rate)
+        if self._carry:
+            pcm = self._carry + pcm
+            self._carry = b""
+        if len(pcm) % BYTES_PER_SAMPLE:
+            pcm, self._carry = pcm[:-1], pcm[-1:]
+        self._pending += self._resampler.feed(pcm) if self._resampler is not None else pcm
+        return self._whole_packets()
+
+    def flush(self) -> list[bytes]:
+        """Return the rest, padded with silence to whole packets."""
+        self._pending += self._drain()
+        missing = -len(self._pending) % self.output.frame_bytes
+        self._pending += bytes(missing)
+        return self._whole_packets()
+
+    def _drain(self) -> bytes:
+        """End the stream of the present rate and return what its resampler still held."""
+        self._carry = b""
+        resampler, self._resampler = self._resampler, None
+        self._rate = self.output.sample_rate
+        return resampler.finish() if resampler is not None else b""
+
+    def _whole_packets(self) -> list[bytes]:
+        size = self.output.frame_bytes
+        whole = len(self._pending) // size * size
+        if not whole:
+            return []
+        pcm = bytes(self._pending[:whole])
+        del self._pending[:whole]
+        packets = (self.encode_frame(pcm[start : start + size]) for start in range(0, whole, size))
+        return [packet for packet in packets if packet is not None]
+
+
+class _Resampler:
+    """A stream of PCM from one rate to another (libsoxr, "HQ": flat to 0.91 of Nyquist)."""
+
+    def __init__(self, rate_in: int, rate_out: int) -> None:
+        import numpy as np
+        import soxr
+
+        self._np = np
+        self._stream = soxr.ResampleStream(rate_in, rate_out, 1, dtype="int16", quality="HQ")
+
+    def feed(self, pcm: bytes, *, last: bool = False) -> bytes:
+        samples = self._np.frombuffer(pcm, "<i2")
+        resampled: bytes = self._stream.resample_chunk(samples, last=last).tobytes()
+        return resampled
+
+    def finish(self) -> bytes:
+        return self.feed(b"", last=True)
+
 
 MAX_PACKET_MS: Final = 120
 """The longest audio that one Opus packet can hold (RFC 6716 §3.2.5)."""
@@ -171,3 +259,37 @@ class _Buffers(threading.local):
 
 
 _buffers: Final = _Buffers()
+
+
+MIN_FRAME_MS: Final = 20
+MAX_FRAME_MS: Final = 120
+"""The longest that an Opus packet holds, too (RFC 6716 §3.2.5)."""
+
+_MIN_BYTES: Final = LISTEN_RATE * MIN_FRAME_MS // 1000 * BYTES_PER_SAMPLE
+_MAX_BYTES: Final = LISTEN_RATE * MAX_FRAME_MS // 1000 * BYTES_PER_SAMPLE
+
+
+class PcmDecoder:
+    """A microphone's stream of PCM at ``LISTEN_RATE``, in frames of 20 to 120 ms."""
+
+    def __init__(self) -> None:
+        self._closed = False
+
+    def decode(self, packet: bytes) -> bytes:
+        """Return the packet's PCM; none if it is no frame: half a sample, too short or too long."""
+        size = len(packet)
+        if self._closed or size % BYTES_PER_SAMPLE or not _MIN_BYTES <= size <= _MAX_BYTES:
+            return b""
+        return packet
+
+    def close(self) -> None:
+        """Whatever is decoded later gives nothing."""
+        self._closed = True
+
+
+class PcmEncoder(PacketEncoder):
+    """The PCM of one reply, resampled and cut into frames of ``output``."""
+
+    def encode_frame(self, pcm: bytes) -> bytes:
+        """Return the frame itself."""
+        return pcm
