@@ -8,6 +8,7 @@ where they do not.
 from __future__ import annotations
 
 import json
+import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -51,8 +52,12 @@ def written(text: str) -> str:
 
 def main() -> None:
     """Write the files."""
+    print(f"the settings of {sys.modules['vixio'].__file__}")
     for path in FILES:
-        path.write_text(written(path.read_text("utf-8")), "utf-8")
+        before = path.read_text("utf-8")
+        after = written(before)
+        path.write_text(after, "utf-8")
+        print(f"{path.relative_to(ROOT)}: {'as it was' if after == before else 'written'}")
 
 
 if __name__ == "__main__":

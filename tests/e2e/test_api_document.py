@@ -33,7 +33,7 @@ NAMES = (
     "response_schema_conformance",
 )
 """Not that wrong data is refused: it counts unknown parameters of a query, which HTTP allows, and
-the missing token, which the test adds. That bodies are strict is tested in tests/unit/api."""
+the missing token, which the test adds. That bodies are strict is tested in tests/unit/web/api."""
 
 LEFT_OUT = ("/api/v1/logout", "/api/v1/events")
 """The first makes the token of the test void, the second does not end; both are tested apart."""

@@ -286,12 +286,17 @@ async def test_the_words_of_a_slow_recogniser_keep_their_order() -> None:
     asr = ScriptedASR(["turn on", "the kitchen light"])
     asr.delays = [2.5, 0.1]
     talk = Conversation(asr=asr, agent=ScriptedAgent(lambda text: (2.0, f"You said {text}.")))
-    async with talk.running():
+    async with talk.running() as running:
         talk.listen()
         await talk.say(0.6, pause=0.7)
         await talk.say(0.6, pause=0.9)
         await talk.device.wait_for("stop")
         assert talk.device.texts() == ["You said turn on the kitchen light."]
+        await asyncio.sleep(0)
+        given_up, whole = running.ended
+        assert (given_up.outcome, whole.outcome) == ("interrupted:continued", "answered")
+        assert {"turn_end", "transcript", "first_token", "playout_end"} <= set(whole.marks)
+        assert "playout_end" not in given_up.marks
 
 
 @on_virtual_time

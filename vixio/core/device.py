@@ -116,12 +116,12 @@ class Setting:
     """Says that a field of a profile is a setting too.
 
     A settings file has it in the section ``assistant``, for all devices, and in ``devices``; a
-    profile of the registry has it as well. Their checks, the form of the console, the template and
-    the table of docs/configuration.md follow from the field and from this: bounds of the type are
-    those of ``annotated_types``.
+    profile of the registry has it as well. Their checks and the form of the console follow from
+    the field and from this; bounds are those of ``annotated_types`` in its type. The template of
+    settings and its copy in docs/configuration.md are written by scripts/settings_template.py.
 
-    ``default``: in ``assistant``; not None where None of a profile means that value. ``about``: for
-    who writes the file. ``check``: raises ValueError, whose text is shown. ``key``: its name for a
+    ``default``: in ``assistant``. If it is None, ``assistant`` may say null too. ``about``: for who
+    writes the file. ``check``: raises ValueError, whose text is shown. ``key``: its name for a
     device, ``of_all`` in ``assistant``; empty: that of the field, and that of a device.
     """
 

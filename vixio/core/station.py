@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 MAX_TIMELINES = 16
 """Records of turns that are kept while late stages may still write into them."""
 
+_OF_THE_USER = ("voice_end", "turn_end", "transcript")
+"""Marks of a record that no answer makes."""
+
 
 @dataclass(slots=True)
 class StationContext:
@@ -56,9 +59,20 @@ class StationContext:
         """Return the record of a turn, made at its first use."""
         return self.timelines.setdefault(turn_id, TurnTimeline(turn_id))
 
-    def end_timeline(self, turn_id: int) -> None:
-        """Forget the record of a turn that is over, and the oldest of too many."""
-        self.timelines.pop(turn_id, None)
+    def renew_timeline(self, turn_id: int) -> None:
+        """Begin the record of a turn again that is answered anew; the one so far is of the answer
+        that was given up, and keeps all that is in it."""
+        before = self.timeline(turn_id)
+        again = self.timelines[turn_id] = TurnTimeline(turn_id)
+        again.marks = {name: before.marks[name] for name in _OF_THE_USER if name in before.marks}
+
+    def end_timeline(self, turn_id: int, timeline: TurnTimeline | None = None) -> None:
+        """Forget the record of a turn that is over, and the oldest of too many.
+
+        ``timeline``: only if this is the record, and none that was begun again.
+        """
+        if timeline is None or self.timelines.get(turn_id) is timeline:
+            self.timelines.pop(turn_id, None)
         while len(self.timelines) > MAX_TIMELINES:
             del self.timelines[next(iter(self.timelines))]
 

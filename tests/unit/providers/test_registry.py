@@ -67,7 +67,7 @@ def test_the_module_is_imported_when_it_is_asked_for(monkeypatch: pytest.MonkeyP
         ("espeek", "did you mean 'espeak'"),
         (
             "whisper",
-            r"whisper is a recogniser, write it under `asr:`; a voice goes here \(edge, espe",
+            r"whisper is a recogniser, write it under `asr:`; a voice goes here \(.*espeak",
         ),
         (
             "fallback",

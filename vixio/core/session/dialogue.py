@@ -342,7 +342,10 @@ class Dialogue:
         if pending.speech is not None or not (first.understood and first.text):
             return turn
         self._context.history.forget(first.turn_id)
-        return joined(first, turn)
+        both = joined(first, turn)
+        if both.turn_id == first.turn_id:  # the record so far is of the answer that was given up
+            self._context.renew_timeline(first.turn_id)
+        return both
 
     async def _has_talked(self, end: UserTurn | TurnFailed | TurnDropped) -> None:
         """Take the end of an utterance, whatever came of it."""

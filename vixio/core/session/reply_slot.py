@@ -226,5 +226,5 @@ class ReplySlot:
             floor.step(Input.DONE)
         parts.speeches.disturbed(now())
         parts.emit(events.TurnEnded, reply.turn.turn_id, reply.timeline)
-        parts.context.end_timeline(reply.turn.turn_id)
+        parts.context.end_timeline(reply.turn.turn_id, reply.timeline)
         parts.on_over()
