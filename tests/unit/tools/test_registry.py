@@ -162,3 +162,10 @@ def test_a_secret_is_not_shown_in_a_mistake(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         runtime(tmp_path, "tools: {sources: [{type: kitchen, token: {a: t0ps3cret}}]}")
     assert "t0ps3cret" not in str(caught.value)
+
+
+def test_the_console_has_a_word_for_each_type() -> None:
+    words = Path(registry.__file__).parents[1] / "web/console/static/words/server.js"
+    text = words.read_text(encoding="utf-8")
+    own = set(registry.types()) - {"kitchen", "broken"}
+    assert {each for each in own if text.count(f'"server.type.{each}"') != 2} == set()
