@@ -130,11 +130,6 @@ class WebSocketChannel(WebSocketLink, Channel):
         else:
             self._put_text(bytes(frame.data))
 
-    def received_packet(self, packet: bytes) -> None:
-        """Take a binary message, within the quota. A channel that was cut receives none."""
-        if self._allowed(self.quota.judge_packet(packet, self.last_heard)):
-            self.inbox.put(packet)
-
     def handshake_failed(self) -> None:
         """Have it counted."""
         self._owner.handshake_failed(self)

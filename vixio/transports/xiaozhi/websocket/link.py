@@ -19,7 +19,6 @@ from websockets.server import ServerProtocol
 
 from vixio.core.errors import ConnectionClosed
 from vixio.core.waiters import Waiters
-from vixio.transports.xiaozhi.websocket.packets import Alignment, whole_packet
 
 READ_BYTES = 2 * 1024
 """Taken from the kernel at a time: some seconds of audio after a stall. 256 KB hold 40,000 tiny
@@ -51,7 +50,6 @@ class WebSocketLink(asyncio.BufferedProtocol):
         self.loop = asyncio.get_running_loop()
         self.tcp: asyncio.Transport
         self._protocol = ServerProtocol(max_size=max_size)
-        self._alignment = Alignment()
         self._read_buffer = read_buffer
         self._open_timeout = open_timeout
         self._close_timeout = close_timeout
@@ -80,10 +78,6 @@ class WebSocketLink(asyncio.BufferedProtocol):
     @abstractmethod
     def received(self, frame: Frame) -> None:
         """Take a frame."""
-
-    @abstractmethod
-    def received_packet(self, packet: bytes) -> None:
-        """Take a whole binary message, of which no frame was made."""
 
     @abstractmethod
     def handshake_failed(self) -> None:
@@ -198,11 +192,6 @@ class WebSocketLink(asyncio.BufferedProtocol):
     def buffer_updated(self, nbytes: int) -> None:
         """Take the bytes that were written."""
         self.last_heard = self.loop.time()
-        if self._alignment.at_start and self._protocol.state is State.OPEN:
-            packet = whole_packet(self._read_buffer, nbytes)
-            if packet is not None:
-                self.received_packet(packet)
-                return
         self.feed(self._read_buffer[:nbytes])
 
     def feed(self, data: bytearray) -> None:
@@ -210,13 +199,10 @@ class WebSocketLink(asyncio.BufferedProtocol):
         protocol = self._protocol
         failed = protocol.handshake_exc is not None
         protocol.receive_data(data)
-        self._alignment.given(len(data))
         for event in protocol.events_received():
             if isinstance(event, Frame):
-                self._alignment.came_out(event)
                 self.received(event)
             elif isinstance(event, Request):
-                self._alignment.opened(data)
                 self._answer(event)
         if protocol.handshake_exc is not None and not failed:
             self.handshake_failed()

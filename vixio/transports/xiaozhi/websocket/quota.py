@@ -125,7 +125,7 @@ class InputQuota:
             return Verdict.TAKE
         data = frame.data
         if opcode is Opcode.BINARY and frame.fin:
-            return self.judge_packet(data, at)
+            return self._judge_packet(data, at)
         cost = max(self._per_message, len(data) * self._per_message_byte)
         if opcode is Opcode.CONT or not frame.fin:
             return self._judge_fragment(frame, cost, at)
@@ -135,8 +135,7 @@ class InputQuota:
         taken = self._messages_patience.take(cost * PATIENCE, at)
         return Verdict.DROP if taken else Verdict.CLOSE
 
-    def judge_packet(self, data: Packet, at: float) -> Verdict:
-        """Charge a whole binary message, as :meth:`judge` does."""
+    def _judge_packet(self, data: Packet, at: float) -> Verdict:
         cost = self._seconds(data, self._offset) * self._per_audio_second
         cost = max(cost, len(data) * self._per_byte, self._per_frame)
         if self._audio.take(cost, at):
