@@ -92,14 +92,12 @@ class Reply:
             self.timeline, self.start, self._pacer, self._audio, settings.timeouts.tts
         )
         self._tools = ToolRecord(self.timeline, emit)
-        self._failed = False
         self._sentences: int | None = None
-        """How many belong to the answer; those behind them apologise for its failure."""
+        """Of a reply that failed: how many belong to the answer; those behind them apologise."""
         self._misses_words = False
         """Whether a sentence was not spoken that the history could not take back."""
         self._made_something = False
         self._over = False
-        self._owes_stop = True
         self._group: asyncio.TaskGroup | None = None
         self._subtitle: str | None = None
         self._notice: Alert | None = None
@@ -119,7 +117,7 @@ class Reply:
     @property
     def speaking(self) -> bool:
         """Whether ``tts start`` was sent, and ``tts stop`` is due."""
-        return self._pacer.started and self._owes_stop
+        return self._pacer.started and not self._over
 
     @property
     def heard(self) -> bool:
@@ -191,7 +189,6 @@ class Reply:
             status = SpeechStatus.FAILED if self._failed else SpeechStatus.PLAYED
             self.speech.end(status, self._heard_text())
         with suppress(ConnectionClosed):
-            self._owes_stop = False
             await self._endings.stop_speech_with(self._notice)
 
     def _drop(self, cause: str) -> None:
@@ -211,7 +208,6 @@ class Reply:
         self._pacer.stop()
         self.start.cancel()
         self._filler.cancel()  # not with the task: an agent may hold that up
-        self._owes_stop = False
         self._end(f"interrupted:{cause}")
         if self.start.taken:
             self._record.interrupted(played, cause)
@@ -243,6 +239,10 @@ class Reply:
     def _language(self) -> str:
         return self.turn.language or self._context.language
 
+    @property
+    def _failed(self) -> bool:
+        return self._sentences is not None
+
     def _heard_text(self) -> str:
         return self._pacer.heard_text(self._sentences)
 
@@ -254,7 +254,6 @@ class Reply:
         if failed is None:
             failed = await self._answer(self._stream())
         if failed is not None:
-            self._failed = True
             self._sentences = self._pacer.put_sentences
             self.timeline.outcome = f"failed:{failed.key}"
             # Nobody has asked for the words of a script: they are said later, or never.
