@@ -23,8 +23,7 @@ from vixio.settings.env_file import ENV_NAME, env_file, read_env
 from vixio.settings.key_path import KeyPath, show_path
 from vixio.settings.origin import Origin
 from vixio.settings.variables import expanded
-from vixio.settings.yaml_errors import explain
-from vixio.settings.yaml_typos import find_slip, odd_quotes
+from vixio.settings.yaml_errors import explain, find_typo, odd_quotes
 
 _LINE_BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
 """As YAML has it."""
@@ -69,14 +68,14 @@ class Document:
             0,
         )
 
-    def slip(self, path: KeyPath, *, key: bool) -> ConfigError | None:
-        """Return the error of a slip of the keyboard in the value at ``path``, or in its key.
+    def typo(self, path: KeyPath, *, key: bool) -> ConfigError | None:
+        """Return the error of a typo in the value at ``path``, or in its key.
 
         None: nothing looks like one.
         """
         span = (self.lines.get(path, 0),) * 2 if key else self.spans.get(path, (0, -1))
-        slip = find_slip(self.source, *span)
-        return None if slip is None else ConfigError(f"{self.path}:{slip.line}: {slip.message}")
+        typo = find_typo(self.source, *span)
+        return None if typo is None else ConfigError(f"{self.path}:{typo.line}: {typo.message}")
 
     def error(self, path: KeyPath, message: str) -> ConfigError:
         """Return the one-line error for ``path``, at its line or that of the nearest key above."""
@@ -100,9 +99,9 @@ def read_document(path: Path, environment: Mapping[str, str]) -> Document:
         finally:
             loader.dispose()
     except yaml.MarkedYAMLError as error:
-        slip = explain(error, document.source)
-        place = f"{path}:{slip.line}" if slip.line else str(path)
-        raise ConfigError(f"{place}: {slip.message}") from error
+        typo = explain(error, document.source)
+        place = f"{path}:{typo.line}" if typo.line else str(path)
+        raise ConfigError(f"{place}: {typo.message}") from error
     except yaml.YAMLError as error:
         raise ConfigError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from error
     return document

@@ -93,7 +93,7 @@ def _no_sections(document: Document) -> ConfigError:
         )
     found = "a text" if isinstance(data, str) else show(data)
     begins = any(re.match(rf"{name}\b", line) for line in document.source for name in _SECTIONS)
-    return (begins and document.slip((), key=False)) or document.error(
+    return (begins and document.typo((), key=False)) or document.error(
         (), f"expected sections (`server:` …), found {found}; is it a settings file?"
     )
 
@@ -137,8 +137,8 @@ def _explain(error: ValidationError, data: dict[str, Any], document: Document) -
     first = min(mistakes, key=lambda each: document.lines.get(each["loc"], 0))
     place = first["loc"]
     is_key = first["type"] == "extra_forbidden"
-    if first["type"] != "value_error" and (slip := document.slip(place, key=is_key)):
-        return slip
+    if first["type"] != "value_error" and (typo := document.typo(place, key=is_key)):
+        return typo
     words = message(first, data)
     if len(mistakes) > 1:
         words += f" (and {len(mistakes) - 1} more)"

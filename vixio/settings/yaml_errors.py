@@ -6,11 +6,115 @@ PyYAML's own words name tokens of its parser. Values are never quoted: they may 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import yaml
 
-from vixio.settings.yaml_typos import YamlTypo, find_slip, tab
+_SPACES = {
+    "\u00a0": "a no-break space",
+    "\u200b": "an invisible character (U+200B)",
+    "\u2003": "a wide space",
+    "\u3000": "a full-width space",
+    "\ufeff": "an invisible character (U+FEFF)",
+}
+_LEAD = rf"[\s{''.join(_SPACES)}]*(?:-[\s{''.join(_SPACES)}]+)*"
+_KEY = r"[A-Za-z_][\w./-]*"
+_OPENING = "“”„‘’＂＇"
+
+_ODD_COLON = re.compile(rf"(?:^{_LEAD}|[{{,，]\s*)(?P<key>{_KEY})\s*(?P<colon>[：﹕])")
+_TIGHT = re.compile(rf"{_LEAD}(?P<key>{_KEY}):(?!//)\S")
+_EQUALS = re.compile(rf"{_LEAD}(?P<key>{_KEY})\s*=")
+_TIGHT_DASH = re.compile(r"\s*(?P<dash>-)[^\s\d.-]")
+_ODD_QUOTE = re.compile(rf"{_LEAD}(?:{_KEY}:\s+)?(?P<quote>[{_OPENING}])")
+_ODD_FLOW = re.compile(r"[\[{［｛].*?(?P<sign>[，、])|(?P<bracket>[［］｛｝])")
+_OTHER_COMMENT = re.compile(r"(?:^|[\s,}\]])(?P<sign>//)(?:\s|$)")
+_COLON = re.compile(r":(\s|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class YamlTypo:
+    """What is wrong in ``line`` (from 1), and what to write."""
+
+    line: int
+    message: str
+
+
+def find_typo(lines: Sequence[str], first: int, last: int) -> YamlTypo | None:
+    """Return the first typo in the lines ``first`` to ``last``; None: nothing looks like one.
+
+    For lines that are known to be wrong: what it finds may be right within a text.
+    """
+    for number in range(max(first, 1), min(last, len(lines)) + 1):
+        line = lines[number - 1]
+        if message := next(_typos(line), ""):
+            return YamlTypo(number, message)
+    return None
+
+
+def tab(column: int) -> str:
+    """Return the message about a tab in ``column`` (from 1)."""
+    return f"there is a tab in column {column}: YAML takes spaces only, write spaces instead"
+
+
+def odd_quotes(text: str) -> str:
+    """Return the message about a value in quotes that are not YAML's; empty if it is in none."""
+    pairs = ("“”", "‘’", "„“", "＂＂", "＇＇")
+    for pair in pairs:
+        left, right = pair[0], pair[1]
+        if len(text) > 1 and text[0] == left and text[-1] == right:
+            return (
+                f"the quotes {left}…{right} are none of YAML's and would be part of the value: "
+                'write "…"'
+            )
+    return ""
+
+
+def _typos(line: str) -> Iterator[str]:
+    indentation = line[: len(line) - len(line.lstrip())]
+    if "\t" in indentation:
+        yield tab(indentation.index("\t") + 1)
+    if not line.lstrip().startswith("#"):
+        yield from _odd_signs(line)
+        yield from _other_syntax(line)
+
+
+def _odd_signs(line: str) -> Iterator[str]:
+    """Yield the signs that another keyboard types for YAML's."""
+    lead = re.match(_LEAD, line)
+    for column, sign in enumerate(lead.group() if lead else "", 1):
+        if sign in _SPACES:
+            yield f"there is {_SPACES[sign]} in column {column}: write ordinary spaces instead"
+    if found := _ODD_COLON.search(line):
+        yield (
+            f"the colon behind {found['key']!r} (column {found.start('colon') + 1}) is a "
+            f"full-width one ({found['colon']}): write an ordinary one and a space, "
+            f"`{found['key']}: …`"
+        )
+    if found := _ODD_QUOTE.match(line):
+        column = found.start("quote") + 1
+        yield f'the quote {found["quote"]} in column {column} is none of YAML\'s: write "…"'
+    if found := _ODD_FLOW.search(line):
+        at = found.start("sign") if found["sign"] else found.start("bracket")
+        ordinary = {"，": ",", "、": ",", "［": "[", "］": "]", "｛": "{", "｝": "}"}[line[at]]
+        yield f"the {line[at]} in column {at + 1} is a full-width sign: write `{ordinary}`"
+
+
+def _other_syntax(line: str) -> Iterator[str]:
+    """Yield what other formats write, and the spaces that YAML needs."""
+    if found := _OTHER_COMMENT.search(line):
+        yield f"a comment begins with #, not with // (column {found.start('sign') + 1})"
+    if _COLON.search(line):
+        return
+    if found := _TIGHT.match(line):
+        key = found["key"]
+        yield f"there is no space behind the colon of {key!r}: write `{key}: …`"
+    if found := _EQUALS.match(line):
+        key = found["key"]
+        yield f"{key!r} is followed by =: write a colon and a space, `{key}: …`"
+    if _TIGHT_DASH.match(line):
+        yield "there is no space behind the dash: write `- …`"
+
 
 _SECTION = re.compile(r"\s*\[[\w.-]+\]\s*$")
 _PAIR = re.compile(r"\S:\s")
@@ -30,21 +134,21 @@ def explain(error: yaml.MarkedYAMLError, lines: Sequence[str]) -> YamlTypo:
         return YamlTypo(line, tab(mark.column + 1))
     began = error.context_mark.line + 1 if error.context_mark is not None else line
     return (
-        _slip(error, lines, began, line)
+        _typo(error, lines, began, line)
         or _by_context(error, lines, began, line)
         or _by_problem(problem, lines, line, mark.column)
         or YamlTypo(line, f"not valid YAML: {problem}")
     )
 
 
-def _slip(
+def _typo(
     error: yaml.MarkedYAMLError, lines: Sequence[str], began: int, line: int
 ) -> YamlTypo | None:
-    """Return the slip where the parser stopped, or one line above: it often goes on until there."""
+    """Return the typo where the parser stopped, or one line above: it often goes on until there."""
     if "simple key" in (error.context or ""):
-        return find_slip(lines, began, began)
+        return find_typo(lines, began, began)
     above = _above(lines, line) or line
-    return find_slip(lines, line, line) or find_slip(lines, above, above)
+    return find_typo(lines, line, line) or find_typo(lines, above, above)
 
 
 def _above(lines: Sequence[str], line: int) -> int:

@@ -1,4 +1,4 @@
-"""Slips of the keyboard are recognised where they are, and not in what is right."""
+"""Typos are recognised where they are, and not in what is right."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from vixio.core.errors import ConfigError
 from vixio.settings import load_settings
-from vixio.settings.yaml_typos import find_slip
+from vixio.settings.yaml_errors import find_typo
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ from vixio.settings.yaml_typos import find_slip
     ],
 )
 def test_what_is_right_is_none(line: str) -> None:
-    assert find_slip([line], 1, 1) is None
+    assert find_typo([line], 1, 1) is None
 
 
 @pytest.mark.parametrize(
