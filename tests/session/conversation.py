@@ -87,7 +87,7 @@ class Conversation:
             stations=[
                 VADStation(self.vad, VADSettings(timeout=1.0)),
                 TurnDetectorStation(self.turn, self.endpointing),
-                ASRStation(self.asr, self.timeouts),
+                ASRStation(self.asr, self.timeouts, early=self.turn.think_ms > 0),
                 TextAggregatorStation(),
                 AgentStation(
                     self.agent,

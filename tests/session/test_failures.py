@@ -99,7 +99,9 @@ async def test_an_agent_that_says_nothing() -> None:
 @pytest.mark.parametrize("delay", [0.0, FOREVER])
 @on_virtual_time
 async def test_a_recogniser_that_fails_or_hangs(delay: float) -> None:
-    talk = Conversation(asr=ScriptedASR([BROKEN, "hello"], delay=delay))
+    # It is asked in the pause, and again at the end if it has failed by then.
+    tries = [BROKEN] if delay else [BROKEN, BROKEN]
+    talk = Conversation(asr=ScriptedASR([*tries, "hello"], delay=delay))
     async with talk.running():
         talk.listen()
         await talk.say()
@@ -193,7 +195,7 @@ async def test_the_apology_is_spoken_and_the_reason_shown(language: str, why: st
 @on_virtual_time
 async def test_a_recognisers_reason_is_shown_as_well() -> None:
     error = ProviderError("scripted", "no route", reason="unreachable")
-    talk = Conversation(asr=ScriptedASR([error, "hello"]))
+    talk = Conversation(asr=ScriptedASR([error, error, "hello"]))
     async with talk.running():
         talk.listen()
         await talk.say()

@@ -74,7 +74,7 @@ async def test_abort_while_thinking_ends_the_turn_unheard(stage: str) -> None:
     async with talk.running():
         talk.listen()
         await talk.device.play(speech(0.6) + silence(0.56))
-        await asyncio.sleep({"asr": 0.2, "model": 0.7, "tts": 1.2}[stage])
+        await asyncio.sleep({"asr": 0.2, "model": 0.7, "tts": 1.0}[stage])
         talk.device.put(Abort())
         stop = await talk.device.wait_for("stop")
         await asyncio.sleep(10)

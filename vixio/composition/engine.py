@@ -92,7 +92,12 @@ class EngineBuilder:
         standard: list[Station] = [
             VADStation(providers.detector(), settings.vad_settings()),
             TurnDetectorStation(settings.turn_settings(), self._endpointing),
-            ASRStation(providers.recogniser(), timeouts, watched=providers.asr.loader.watched),
+            ASRStation(
+                providers.recogniser(),
+                timeouts,
+                watched=providers.asr.loader.watched,
+                early=settings.listening.think_ms > 0,
+            ),
             TextAggregatorStation(),
             AgentStation(agent, timeouts, follow_tools=True),
             SentenceAggregatorStation(),

@@ -4,8 +4,8 @@ Listening half::
 
     AudioIn, ListenStart, ListenStop, Abort, TextInput    from the device
     VoiceStarted, VoiceEnded                              from the VAD
-    TurnStarted, TurnEnded, TurnDropped                   from the turn detector
-    PartialTranscript, Transcript, TurnDropped            from the ASR
+    TurnStarted, TurnPaused, TurnResumed, TurnEnded, TurnDropped    from the turn detector
+    PartialTranscript, EarlyTranscript, Transcript, TurnDropped     from the ASR
     UserTurn                                              the value in which the halves meet
     TurnFailed                                            from the station that failed
 
@@ -19,7 +19,8 @@ A station passes on what it does not consume. What belongs to a turn carries its
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 
@@ -101,6 +102,20 @@ class TurnStarted(Chunk):
 
 
 @dataclass(frozen=True, slots=True)
+class TurnPaused(Chunk):
+    """The user has been silent for a moment within their utterance: it may be complete."""
+
+    turn_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class TurnResumed(Chunk):
+    """The user went on, or something else sounded, behind a TurnPaused."""
+
+    turn_id: int
+
+
+@dataclass(frozen=True, slots=True)
 class TurnEnded(Chunk):
     """The utterance is complete. ``reason``: silence, stop, gap (packets ceased) or limit.
 
@@ -131,6 +146,16 @@ class PartialTranscript(Chunk):
 
 
 @dataclass(frozen=True, slots=True)
+class EarlyTranscript(Chunk):
+    """What the ASR heard up to a TurnPaused: the Transcript of the turn if nothing follows."""
+
+    turn_id: int
+    text: str
+    language: str = ""
+    emotion: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Transcript(Chunk):
     """What the ASR heard in one utterance.
 
@@ -152,6 +177,8 @@ class UserTurn(Chunk):
 
     ``understood`` false: speech was heard but not understood, so it is asked back, not acted on.
     ``commanded``: the words are those of a command, not of the user; they cannot agree to anything.
+    ``commitment``: the turn is answered ahead, and has no effect before that is given; None: it has
+    its effects as they come.
     """
 
     turn_id: int
@@ -160,6 +187,31 @@ class UserTurn(Chunk):
     language: str = ""
     emotion: str = ""
     commanded: bool = False
+    commitment: Commitment | None = field(default=None, compare=False, repr=False)
+
+
+class Commitment:
+    """Whether a turn that is answered ahead takes place. Given once, or never."""
+
+    __slots__ = ("_given", "_then")
+
+    def __init__(self) -> None:
+        self._given = False
+        self._then: list[Callable[[], None]] = []
+
+    def give(self) -> None:
+        """The turn takes place. Idempotent."""
+        self._given = True
+        waiting, self._then = self._then, []
+        for call in waiting:
+            call()
+
+    def then(self, call: Callable[[], None]) -> None:
+        """Have ``call`` called once it is given: at once if it was."""
+        if self._given:
+            call()
+        else:
+            self._then.append(call)
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,7 +88,12 @@ class TurnTimeline:
     """``answered``, ``interrupted:…``, ``failed:…``, ``not_understood`` …; empty while running."""
 
     def mark(self, name: str, at: float) -> None:
-        """Record the first time that ``name`` was reached."""
+        """Record the first time that ``name`` was reached.
+
+        What an answer reached that was made ahead counts as reached at the end of the turn.
+        """
+        if name != "voice_end":
+            at = max(at, self.marks.get("turn_end", at))
         self.marks.setdefault(name, at)
 
     @property

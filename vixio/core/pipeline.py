@@ -68,6 +68,11 @@ class Pipeline:
             if deadline is not None and deadline <= now:
                 await self._pass_on(await station.expire(now), index + 1, now)
 
+    @property
+    def answers_ahead(self) -> bool:
+        """Whether every replying station bears a turn that is answered ahead."""
+        return all(station.answers_ahead for station in self._replying)
+
     def reply(self, turn: UserTurn) -> AsyncIterator[Chunk]:
         """Return the stream of the reply to ``turn``; closing it stops all work on it."""
         return self._compose(turn)

@@ -130,6 +130,10 @@ class ListeningStation(Station):
 class ReplyStation(Station):
     """A station of the half that replies."""
 
+    answers_ahead: ClassVar[bool] = False
+    """Whether nothing but the stream comes of its work before the ``commitment`` of a turn is
+    given, so that answers may be made while the user may still go on."""
+
     @abstractmethod
     def run(self, upstream: AsyncIterator[Chunk]) -> AsyncIterator[Chunk]:
         """Return the stream that this station makes of ``upstream``; closing it stops the work."""

@@ -232,6 +232,7 @@ class ListeningSettings(Section):
     min_speech_ms: int = Field(default=96, ge=0, le=2_000)
     min_pause_ms: int = Field(default=64, ge=0, le=2_000)
     end_silence_ms: int = Field(default=500, ge=100, le=10_000)
+    think_ms: int = Field(default=200, ge=0, le=10_000)
     pre_roll_ms: int = Field(default=300, ge=0, le=2_000)
     max_utterance_ms: int = Field(default=30_000, ge=1_000, le=600_000)
     jitter_ms: int = Field(default=200, ge=0, le=5_000)

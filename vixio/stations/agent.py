@@ -19,6 +19,7 @@ class AgentStation(ReplyStation):
     """UserTurn in, the reply's text and tool calls out."""
 
     name = "agent"
+    answers_ahead = True
 
     def __init__(
         self,
@@ -68,7 +69,10 @@ class AgentStation(ReplyStation):
             raise RuntimeError("the station is not bound to a session")
         with blamed_on("agent"):
             async with aclosing(self._runner.prepare(turn)) as prepared:
-                prepared.commit()
+                if turn.commitment is None:
+                    prepared.commit()
+                else:
+                    turn.commitment.then(prepared.commit)
                 async with closing(prepared.events()) as events:
                     async for event in events:
                         yield event

@@ -28,6 +28,7 @@ class SentenceAggregatorStation(ReplyStation):
     """
 
     name = "sentences"
+    answers_ahead = True
 
     def __init__(self, limits: Limits | None = None) -> None:
         self._limits = limits or Limits()

@@ -40,6 +40,7 @@ class TTSStation(ReplyStation):
     """
 
     name = "tts"
+    answers_ahead = True
 
     def __init__(
         self,

@@ -26,6 +26,8 @@ from vixio.core.chunk import (
     TextInput,
     TurnDropped,
     TurnEnded,
+    TurnPaused,
+    TurnResumed,
     TurnStarted,
     VoiceEnded,
     VoiceStarted,
@@ -41,7 +43,8 @@ class TurnSettings:
     ``end_silence_ms`` of audio without voice end it under the default policy; ``pre_roll_ms`` of
     audio before the voice belong to it; ``max_utterance_ms`` bounds it. ``jitter_ms``: how long the
     network may delay a packet before its absence counts as silence; ``stall_ms``: how long packets
-    may be absent in mid speech.
+    may be absent in mid speech. ``think_ms``: silence after which the turn may be complete, so that
+    thinking can begin; 0: not before it is.
     """
 
     end_silence_ms: int = 500
@@ -49,6 +52,7 @@ class TurnSettings:
     max_utterance_ms: int = 30_000
     jitter_ms: int = 200
     stall_ms: int = 2_000
+    think_ms: int = 200
 
 
 class TurnDetectorStation(ListeningStation):
@@ -78,20 +82,28 @@ class TurnDetectorStation(ListeningStation):
         self._heard_any = False
         self._last_at = 0.0
         self._resumes = False
+        self._think = self._settings.think_ms / 1000
+        self._paused = False
+        """Whether TurnPaused was said of the pause that goes on."""
         self._recent: deque[tuple[AudioIn, float]] = deque()
         """Audio before a turn, each chunk with its seconds."""
         self._recent_s = 0.0
 
     @property
     def deadline(self) -> float | None:
-        """When the turn ends although nothing arrives."""
+        """When the turn ends, or may be complete, although nothing arrives."""
         if not self._turn_id or self._mode is ListenMode.MANUAL:
             return None
-        settings = self._settings
         if self._voice:
-            return self._last_at + settings.stall_ms / 1000
-        left = self._required - self._silence
-        return self._last_at + max(0.0, left) + settings.jitter_ms / 1000
+            return self._last_at + self._settings.stall_ms / 1000
+        if self._think and not self._paused:
+            return self._silent_at(min(self._required, self._think))
+        return self._silent_at(self._required)
+
+    def _silent_at(self, seconds: float) -> float:
+        """Return when it has been silent for so long, if no more packets come."""
+        left = max(0.0, seconds - self._silence)
+        return self._last_at + left + self._settings.jitter_ms / 1000
 
     async def feed(self, chunk: Chunk, now: float) -> Sequence[Chunk]:
         """Take marked audio and controls; return turns."""
@@ -104,7 +116,7 @@ class TurnDetectorStation(ListeningStation):
                 self._voice = False
                 self._silence = silence_ms / 1000
                 self._ask_policy()
-                return ()
+                return self._pause()
             case ListenStart(mode=mode):
                 dropped = self._drop()
                 self._mode = mode
@@ -126,6 +138,9 @@ class TurnDetectorStation(ListeningStation):
         deadline = self.deadline
         if deadline is None or now < deadline:
             return ()
+        if not self._voice and now < self._silent_at(self._required):
+            self._paused = True
+            return (TurnPaused(self._turn_id),)
         # The rest of a stalled sentence may still come, in a burst.
         self._resumes = self._voice
         if not self._voice:
@@ -156,7 +171,16 @@ class TurnDetectorStation(ListeningStation):
                 return (chunk, self._end("silence", now))
         if self._length >= limit:
             return (chunk, self._end("limit", now))
-        return (chunk,)
+        return (chunk,) if self._voice else (chunk, *self._pause())
+
+    def _pause(self) -> Sequence[Chunk]:
+        """Say once in a pause that the turn may be complete."""
+        if not (self._think and self._turn_id) or self._paused:
+            return ()
+        if self._mode is ListenMode.MANUAL or not self._think <= self._silence < self._required:
+            return ()
+        self._paused = True
+        return (TurnPaused(self._turn_id),)
 
     def _voice_started(self, ago_ms: int) -> Sequence[Chunk]:
         if self._turn_id and not self._voice:
@@ -164,7 +188,8 @@ class TurnDetectorStation(ListeningStation):
         self._voice = True
         self._silence = 0.0
         if self._turn_id or self._mode is ListenMode.MANUAL:
-            return ()
+            paused, self._paused = self._paused, False
+            return (TurnResumed(self._turn_id),) if paused else ()
         wanted = (self._settings.pre_roll_ms + ago_ms) / 1000
         while self._recent and self._recent_s - self._recent[0][1] >= wanted:
             self._recent_s -= self._recent.popleft()[1]
@@ -188,6 +213,7 @@ class TurnDetectorStation(ListeningStation):
         self._pre_roll = 0.0
         self._silence = 0.0
         self._pauses.clear()
+        self._paused = False
         self._heard_any = False
         self._recent.clear()
         self._recent_s = 0.0

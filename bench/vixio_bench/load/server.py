@@ -173,6 +173,8 @@ def _settings(plan: ServerPlan) -> Settings:
         **plan.settings,
         # What is measured is the answer, which a filler would precede, and listening without end.
         "assistant": {"filler_after": 0, "idle_timeout": 0, **plan.settings.get("assistant", {})},
+        # The server's share of a turn begins where the turn ends, and so has its answer to.
+        "listening": {"think_ms": 0, **plan.settings.get("listening", {})},
         "server": server,
     }
     if not (plan.default_set or plan.services):

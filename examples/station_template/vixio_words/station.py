@@ -35,6 +35,8 @@ class WordsStation(ReplyStation):
     """Replaces whole words in each sentence, between the sentence aggregator and the voice."""
 
     name = "words"
+    answers_ahead = True
+    """Nothing but the stream comes of it."""
 
     def __init__(self, settings: WordsSettings) -> None:
         self._shown = settings.shown

@@ -9,6 +9,7 @@ from vixio.core.exit_phrases import exit_phrases
 from vixio.core.greetings import WakeGreetings
 from vixio.core.history import UserMessage
 from vixio.core.messages import message
+from vixio.core.session.ahead import AnswerAhead
 from vixio.core.session.reply_slot import ReplySlot
 from vixio.core.session.session_floor import SessionFloor
 from vixio.core.session.speech import Farewell, SpeechHandle
@@ -45,15 +46,26 @@ class Answers:
         if self._turns_a_day:
             self._daily_turns.expect(self._context.device_id)
 
-    def begin(self, turn: UserTurn, *, counted: bool = False) -> None:
+    def would_ask(self, text: str) -> bool:
+        """Whether the engine would be asked for the answer to these words of the user."""
+        limit = self._turns_a_day
+        left = not limit or self._daily_turns.taken(self._context.device_id) < limit
+        return left and not self.own.ends_with(text)
+
+    def begin(
+        self, turn: UserTurn, *, counted: bool = False, ahead: AnswerAhead | None = None
+    ) -> None:
         """Begin to answer, unless the device has had all its answers of today.
 
-        ``counted``: whether a part of the turn was counted already.
+        ``counted``: whether a part of the turn was counted already. ``ahead``: the answer, under
+        way.
         """
         device_id, limit = self._context.device_id, self._turns_a_day
         if counted or not turn.understood or self._daily_turns.take(device_id, limit):
-            self._slot.start(turn)
+            self._slot.start(turn, ahead=ahead)
         else:
+            if ahead is not None:
+                ahead.drop()
             self._context.counters.add("turn.over_daily_limit")
             self._slot.start(turn, speech=self.own.daily_limit())
 
@@ -93,7 +105,11 @@ class OwnWords:
 
     def ends(self, turn: UserTurn) -> bool:
         """Return whether the user ends the conversation by these words."""
-        return turn.understood and not turn.commanded and turn.text in self._exits
+        return turn.understood and not turn.commanded and self.ends_with(turn.text)
+
+    def ends_with(self, text: str) -> bool:
+        """Return whether the user's words ``text`` end the conversation."""
+        return text in self._exits
 
     def goodbye(self, turn: UserTurn) -> SpeechHandle:
         """Return the answer to words that end the conversation."""

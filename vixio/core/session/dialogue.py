@@ -12,6 +12,7 @@ from vixio.core.chunk import (
     Abort,
     AudioIn,
     Chunk,
+    EarlyTranscript,
     ListenStart,
     ListenStop,
     PartialTranscript,
@@ -19,6 +20,7 @@ from vixio.core.chunk import (
     Transcript,
     TurnDropped,
     TurnFailed,
+    TurnResumed,
     TurnStarted,
     UserTurn,
 )
@@ -28,6 +30,7 @@ from vixio.core.device import DeviceProfile
 from vixio.core.messages import failure_key
 from vixio.core.messages.fault import Fault
 from vixio.core.session import events
+from vixio.core.session.ahead import ThinkingAhead
 from vixio.core.session.answers import Answers
 from vixio.core.session.emitter import Emitter
 from vixio.core.session.endings import Alert, Endings
@@ -79,6 +82,7 @@ class Dialogue:
         """Whether nobody is served any more, see :meth:`send_away`."""
         self._void: set[int] = set()
         """Turns that were called off while their words were sent to the device."""
+        self._ahead = ThinkingAhead(context)
         self._idle = IdleTime(self.floor)
         self._slot = ReplySlot(
             ReplyParts(
@@ -246,6 +250,7 @@ class Dialogue:
 
     def hang_up(self) -> None:
         """The connection is gone: what was heard of the reply stays in the history."""
+        self._ahead.drop()
         self._slot.hang_up()
 
     # ── the user ─────────────────────────────────────────────────────────────────────────────
@@ -259,6 +264,12 @@ class Dialogue:
             case PartialTranscript(turn_id=turn_id, text=text):
                 self._emit(events.PartialTranscript, turn_id, text)
                 await self._overlap(text)
+            case EarlyTranscript():
+                free = self._slot.reply is None and not self.waiting and not self._over
+                if free and self._answers.would_ask(chunk.text):
+                    self._ahead.begin(chunk, self.engine)
+            case TurnResumed():
+                self._ahead.drop()
             case Transcript(turn_id=turn_id, text=text, rejected=rejected):
                 self._emit(events.FinalTranscript, turn_id, text, not rejected)
                 if text and not self._over:
@@ -306,7 +317,7 @@ class Dialogue:
                 case Action.CUT:
                     await self._slot.cut("superseded")
                 case Action.REPLY:
-                    self._answers.begin(turn)
+                    self._answers.begin(turn, ahead=self._ahead.take(turn))
                 case Action.JOIN:
                     counted = False
                     if reply is not None and not reply.timeline.called_tools:
@@ -359,6 +370,7 @@ class Dialogue:
                 self._void.discard(turn_id)
                 self._context.end_timeline(turn_id)
                 self._perform(self.floor.step(Input.NO_TURN))
+        self._ahead.drop()
         self._utterances.end(turn_id)
         self._speeches.disturbed(now())
         self._free()

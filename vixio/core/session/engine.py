@@ -22,7 +22,11 @@ TurnFailed."""
 
 
 class Engine(Protocol):
-    """Listens and answers for one session. Used by one event loop."""
+    """Listens and answers for one session. Used by one event loop.
+
+    If its attribute ``answers_ahead`` is true, :meth:`reply` is also given turns that may not take
+    place: nothing but its own work may come of one before its ``commitment`` is given.
+    """
 
     def bind(self, context: StationContext, output: Output) -> None:
         """Attach the session, once, before anything else. ``output`` receives what is heard."""

@@ -27,6 +27,7 @@ from vixio.core.messages import message
 from vixio.core.messages.fault import Fault
 from vixio.core.metrics import TurnTimeline
 from vixio.core.pacer import Pacer
+from vixio.core.session.ahead import AnswerAhead
 from vixio.core.session.emitter import Emitter
 from vixio.core.session.endings import Alert, Endings, apology, explanation
 from vixio.core.session.engine import Engine
@@ -63,8 +64,10 @@ class Reply:
         *,
         before: Pacer | None = None,
         speech: SpeechHandle | None = None,
+        ahead: AnswerAhead | None = None,
     ) -> None:
         self.turn = turn
+        self._ahead = ahead
         self.speech = speech
         self.timeline: TurnTimeline = context.timeline(turn.turn_id)
         self._farewell = speech is not None and speech.farewell is not None
@@ -261,6 +264,8 @@ class Reply:
                 await self._apologise(failed)
 
     def _stream(self) -> AsyncIterator[Chunk]:
+        if self._ahead is not None:
+            return self._ahead.chunks()
         if self.speech is None or self.speech.question:
             return self._engine.reply(self.turn)
         return spoken(self.speech, self.turn.turn_id, self._engine, self._context.history)

@@ -12,6 +12,7 @@ from vixio.core.errors import ConnectionClosed
 from vixio.core.messages.fault import Fault
 from vixio.core.pacer import Pacer
 from vixio.core.session import events
+from vixio.core.session.ahead import AnswerAhead
 from vixio.core.session.emitter import Emitter
 from vixio.core.session.endings import CROSSING_S, Endings
 from vixio.core.session.engine import Engine
@@ -79,8 +80,12 @@ class ReplySlot:
         *,
         failed: Fault | None = None,
         speech: SpeechHandle | None = None,
+        ahead: AnswerAhead | None = None,
     ) -> None:
-        """Begin to answer ``turn``: by an apology if it ``failed``, by a ``speech`` or a model."""
+        """Begin to answer ``turn``: by an apology if it ``failed``, by a ``speech`` or a model.
+
+        ``ahead``: the model's answer, which is under way.
+        """
         parts = self._parts
         reply = Reply(
             turn,
@@ -92,6 +97,7 @@ class ReplySlot:
             parts.endings,
             before=self.last_cut,
             speech=speech,
+            ahead=ahead,
         )
         # In full duplex the user is heard until there is something to hear.
         early = not self._floor.full_duplex

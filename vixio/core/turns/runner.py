@@ -125,13 +125,16 @@ class PreparedTurn:
         """Yield the reply: text, tool calls and results, and what tools say and show.
 
         For one reader. Before the commit only text is handed out; the first chunk that is more
-        waits for it. Raises ProviderError.
+        waits for it, and so does the end: who closes the turn before has no effects. Raises
+        ProviderError.
         """
         while (chunk := await self._buffer.head()) is not None:
             if self._decided or isinstance(chunk, TextDelta):
                 yield self._buffer.take()
             else:
                 await self._decision.wait()
+        while not self._decided:
+            await self._decision.wait()
 
     def commit(self) -> None:
         """Let the turn have its effects. Idempotent; nothing happens if the turn is closed."""

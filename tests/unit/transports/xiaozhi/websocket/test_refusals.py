@@ -144,18 +144,31 @@ async def test_a_refused_connection_that_sends_no_request_is_ended(
         running(limits=limits, trusted_proxies=NO_PROXIES) as server,
         server.client("a") as client,
     ):
-        silent = [
-            await asyncio.open_connection("127.0.0.1", server.transport.port) for _ in range(6)
-        ]
+        port = server.transport.port
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
         async with asyncio.timeout(BOUND_S):
-            for reader, writer in silent:
-                try:
-                    assert await reader.read() == b""
-                except ConnectionResetError:
-                    pass  # an end as well
-                writer.close()
-        await answers(client)
+            await _end(reader)
+        writer.close()
+        assert server.counters.get("admission.limited.connections") == 0
+
+        # Three may wait for long, the others are ended at once.
+        monkeypatch.setattr(handshakes, "REFUSED_S", 2 * BOUND_S)
+        silent = [await asyncio.open_connection("127.0.0.1", port) for _ in range(6)]
+        ends = [asyncio.ensure_future(_end(reader)) for reader, _ in silent]
+        await until(lambda: sum(end.done() for end in ends) == 3)
         assert server.counters.get("admission.limited.connections") == 3
+        for _, writer in silent:
+            writer.close()
+        await asyncio.gather(*ends)
+        await answers(client)
+
+
+async def _end(reader: asyncio.StreamReader) -> None:
+    """Wait until the server ends a connection without a word."""
+    try:
+        assert await reader.read() == b""
+    except ConnectionResetError:
+        pass  # an end as well
 
 
 def work(server: Server, seconds: float, late: float) -> None:
