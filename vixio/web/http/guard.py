@@ -218,8 +218,12 @@ class GuardedProtocol(H11Protocol):
         self._stop_watching()
         self._refused = True
         self.transport.write(STOPPING.raw())
-        self.transport.write_eof()
-        self.flow.resume_reading()
+        try:
+            self.transport.write_eof()
+        except OSError:  # the client has reset the connection, which the loop has not seen yet
+            self.transport.abort()
+        else:
+            self.flow.resume_reading()
 
     def _disconnect(self) -> None:
         """Have the application read and send no more, as if the client were gone."""

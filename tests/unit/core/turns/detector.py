@@ -50,7 +50,8 @@ class Detector:
     ) -> None:
         self.context = StationContext("s", "d", History(), ToolSet(), Counters(), refuse)
         make = None if policy is None else lambda: policy
-        self.station = TurnDetectorStation(settings or TurnSettings(end_silence_ms=500), make)
+        end_alone = TurnSettings(end_silence_ms=500, think_ms=0)
+        self.station = TurnDetectorStation(settings or end_alone, make)
         self.station.bind(self.context, nowhere)
         self.now = 0.0
         self.made: list[Chunk] = []

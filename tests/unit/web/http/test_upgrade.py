@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -258,3 +259,16 @@ async def test_the_server_stops_before_and_after_them(
             echo.transport.close()
             await until(lambda: echo.lost == [None], what="the end of the connection")
     assert not [record for record in caplog.records if record.levelname in ("WARNING", "ERROR")]
+
+
+async def test_a_client_that_has_left_does_not_disturb_the_stop() -> None:
+    async with serving() as port:
+        client = socket.create_connection(("127.0.0.1", port.http.port))
+        client.sendall(b"GET /")
+        await until(lambda: port.uvicorns == 1)
+        assert port.http._server is not None
+        (connection,) = port.http._server.server_state.connections
+        await until(lambda: getattr(connection, "conn").trailing_data[0])  # noqa: B009 - h11's
+        client.close()
+        connection.shutdown()  # before the loop sees the end: what is written meets a reset
+        await until(lambda: port.uvicorns == 0)

@@ -161,7 +161,7 @@ class WebSocketChannel(WebSocketLink, Channel):
         self._owner.dropped(self, HEAD_TOO_LARGE.reason)
         if not self.is_answered:
             self.tcp.write(HEAD_TOO_LARGE.raw())
-            self.tcp.write_eof()
+            self.end_writing()
         self.expect_end()
 
     def _allowed(self, verdict: Verdict) -> bool:

@@ -210,6 +210,13 @@ class WebSocketLink(asyncio.BufferedProtocol):
         if protocol.state in {State.CLOSING, State.CLOSED}:
             self.ended()
 
+    def end_writing(self) -> None:
+        """Say that nothing more is sent."""
+        try:
+            self.tcp.write_eof()
+        except OSError:  # the peer has reset the connection, which the loop has not seen yet
+            self.tcp.abort()
+
     def eof_received(self) -> None:
         """The peer sends no more; asyncio closes TCP when what is buffered has been sent."""
         opened = self._protocol.state is not State.CONNECTING
@@ -261,6 +268,6 @@ class WebSocketLink(asyncio.BufferedProtocol):
             if data := b"".join(frames):  # by one system call
                 self.tcp.write(data)
             if not frames[-1] and self.tcp.can_write_eof():  # the library's sign for the end
-                self.tcp.write_eof()
+                self.end_writing()
         if self._protocol.close_expected():
             self.expect_end()
