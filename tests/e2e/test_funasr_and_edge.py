@@ -44,6 +44,10 @@ def _settings(models: LLMServer, asr: FunASRServer) -> Settings:
         update={
             "server": loaded.server.model_copy(update=ports),
             "memory": loaded.memory.model_copy(update={"store": "none"}),
+            # On a busy machine a pause is over before its words are there, which costs a
+            # connection, and any answer may take so long that a filler is said.
+            "listening": loaded.listening.model_copy(update={"think_ms": 0}),
+            "assistant": loaded.assistant.model_copy(update={"filler_after": 0}),
         }
     )
 
