@@ -72,6 +72,9 @@ async def test_a_quick_answer_is_there_when_the_turn_ends() -> None:
     talk = talking()
     async with talk.running():
         assert await answered(talk) <= 0.03
+        marks = talk.ended[0].since_turn_end()
+        assert list(marks.values()) == sorted(marks.values()), "nothing is said to be before it"
+        assert marks["first_sentence"] == 0
         assert counted(talk) == (1, 1, 0)
         assert talk.device.texts() == ["You said hello."]
         assert talk.history.items() == [UserMessage("hello"), AssistantMessage("You said hello.")]
@@ -87,6 +90,14 @@ async def test_a_slow_one_is_as_much_sooner_as_it_was_begun() -> None:
             seconds.append(await answered(talk))
     assert seconds[0] == 0.6
     assert 0.25 < seconds[0] - seconds[1] <= 0.3  # from 200 to 500 ms of silence
+
+
+@on_virtual_time
+async def test_the_voice_does_not_wait_for_the_end_of_the_turn() -> None:
+    """Neither within an answer nor for its last sentence, behind which nothing comes."""
+    talk = talking(agent=answering(0.05), tts=ScriptedTTS(delay=0.2))
+    async with talk.running():
+        assert await answered(talk) <= 0.03
 
 
 @on_virtual_time

@@ -156,14 +156,6 @@ else:
 class AssistantSettings(ForAllDevices):
     """The assistant: its language, instructions and memory of a conversation."""
 
-    def of_profile(self) -> dict[str, Any]:
-        """Return what holds for all devices, by the fields of a profile."""
-        return {each.field: getattr(self, each.of_all) for each in PROFILE_KEYS}
-
-    def by_key(self) -> dict[str, Any]:
-        """Return what holds for all devices, by the keys of a device."""
-        return {each.key: getattr(self, each.of_all) for each in PROFILE_KEYS}
-
     time_zone: str = ""
     """IANA name, such as Europe/Berlin; empty: that of the machine."""
     wake_words: tuple[Annotated[str, Field(min_length=1)], ...] = ()
@@ -199,3 +191,11 @@ class AssistantSettings(ForAllDevices):
                 f"expected a time zone such as Europe/Berlin, found {value!r}"
             ) from error
         return value
+
+    def of_profile(self) -> dict[str, Any]:
+        """Return what holds for all devices, by the fields of a profile."""
+        return {each.field: getattr(self, each.of_all) for each in PROFILE_KEYS}
+
+    def by_key(self) -> dict[str, Any]:
+        """Return what holds for all devices, by the keys of a device."""
+        return {each.key: getattr(self, each.of_all) for each in PROFILE_KEYS}

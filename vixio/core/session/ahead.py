@@ -53,6 +53,9 @@ class AnswerAhead:
 
         Closing the stream stops all work on it. Raises what the engine raised.
         """
+        timeline = self._context.timeline(self.turn.turn_id)
+        if (at := timeline.marks.pop("first_sentence", None)) is not None:
+            timeline.mark("first_sentence", at)  # which is not before the end of the turn now
         self._commitment.give()
         try:
             while (made := await self._made.get()) is not None:
