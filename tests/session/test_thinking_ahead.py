@@ -93,14 +93,6 @@ async def test_a_slow_one_is_as_much_sooner_as_it_was_begun() -> None:
 
 
 @on_virtual_time
-async def test_the_voice_does_not_wait_for_the_end_of_the_turn() -> None:
-    """Neither within an answer nor for its last sentence, behind which nothing comes."""
-    talk = talking(agent=answering(0.05), tts=ScriptedTTS(delay=0.2))
-    async with talk.running():
-        assert await answered(talk) <= 0.03
-
-
-@on_virtual_time
 async def test_nothing_is_left_of_it_when_the_user_goes_on() -> None:
     talk = talking(HALVES)
     async with talk.running():
