@@ -37,8 +37,8 @@ POINTS = {
     "transports/xiaozhi/websocket/link.py",
 }
 
-SOMETIMES = {"core/session/endings.py"}
-"""Passed where the answer is long enough."""
+SOMETIMES = {"core/session/ahead.py", "core/session/endings.py"}
+"""Passed where the words are there before the end of the turn, and where the answer is long."""
 
 
 @contextmanager

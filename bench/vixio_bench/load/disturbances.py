@@ -94,10 +94,9 @@ class KilledNode:
         heard = await run.of_generators("figures")
         self._response_before = _together(heard, "response_ms")
         befores = await run.of_generators("begin")
-        nodes, connected = len(run.server), (await run.server.ask("now"))["connected"]
-        self._at = await run.server.kill_last()
+        nodes = len(run.server)
+        self._devices, self._at = await run.server.kill_last()
         before = await run.server.ask("begin")
-        self._devices = connected - before["connected"]
         left = len(run.server) / nodes
         run.idle_cpu *= left
         run.result.idle_rss = int(run.result.idle_rss * left)

@@ -60,12 +60,16 @@ class ServerGroup:
         )
         return together(answers)
 
-    async def kill_last(self) -> float:
-        """End the last one at once, as a crash would; return when (time.monotonic)."""
+    async def kill_last(self) -> tuple[int, float]:
+        """End the last one at once, as a crash would; return its devices and when (monotonic).
+
+        They are counted before: afterwards some are with another one at once.
+        """
         member = self._members.pop()
+        devices = int((await member.peer.ask("now"))["connected"])
         at = time.monotonic()
         await member.kill()
-        return at
+        return devices, at
 
     async def known_nodes(self) -> list[int]:
         """Return how many nodes each one knows, itself included. Raises BenchError."""
