@@ -102,6 +102,14 @@ def authorities_read_once() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True, scope="session")
+def api_waited_for() -> Iterator[None]:
+    """Let requests wait for the API as long as it takes: the machine may be busy."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("vixio.web.api.mount.LOAD_S", 300.0)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
 def no_memory_around(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Tests do not read or write the memory of the user who runs them."""
     with pytest.MonkeyPatch.context() as patch:

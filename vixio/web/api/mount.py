@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 PATHS: Final = ("/api", "/api/{path:anything}")
 
-LOAD_S: Final = 10.0
-"""How long a request waits for the API to be loaded."""
+LOAD_S: Final = 30.0
+"""How long a request waits for the API to be loaded; a small machine takes several seconds."""
 
 RETRY_S: Final = 30.0
 """Before another attempt to make the first login, while the database cannot be used."""

@@ -19,6 +19,7 @@ export function person(panel, signal, id) {
   /** @type {any} */
   let known = null;
   let count = 0;
+  let removed = false;
   const name = h("h2", { class: "memory-name" });
   const place = h("div", { class: "stack" }, loading());
   const owned = h("ul", { class: "lines" });
@@ -45,6 +46,7 @@ export function person(panel, signal, id) {
   devices.addEventListener("all", draw);
 
   async function read() {
+    if (removed) return; // the news of it comes before the page is left
     try {
       known = await get(path, {}, signal);
     } catch (error) {
@@ -100,7 +102,15 @@ export function person(panel, signal, id) {
       title: t("people.remove.title", { name: known.name }),
       text: t("people.remove.text", { name: known.name, count }),
       act: t("people.remove"),
-      run: () => remove(path),
+      run: async () => {
+        removed = true;
+        try {
+          await remove(path);
+        } catch (error) {
+          removed = false;
+          throw error;
+        }
+      },
     });
     if (!done) return;
     toast(t("people.removed", { name: known.name }));
