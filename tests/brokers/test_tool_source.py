@@ -167,11 +167,12 @@ async def test_a_killed_instance_costs_a_call_and_an_idempotent_one_is_repeated(
                 asyncio.create_task(call(session, "wait-again", file=str(again))),
             ]
             await until(lambda: begun(once) and begun(again), what="calls", seconds=LIMIT)
-            first.kill()
-            await first.wait()
-            (tmp_path / "again.go").touch()
+            # The other is there before: its start may take longer than a repeated call waits.
             async with command(tmp_path, url, name) as second:
                 await logged(second, "tool service ready")
+                first.kill()
+                await first.wait()
+                (tmp_path / "again.go").touch()
                 executed_once, repeated = await asyncio.gather(*calls)
         assert executed_once.error_type == "disconnected"
         assert once.read_text() == "begun\n"

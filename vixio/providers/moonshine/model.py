@@ -73,6 +73,11 @@ _QUIET: Final = 250
 """Largest sample (of 32768, -42 dB) of an utterance in which nobody speaks."""
 _LEAST_SAMPLES: Final = LISTEN_RATE // 2
 """A shorter utterance is padded with silence: the encoder has a minimum."""
+_FEW: Final = 3
+"""Symbols of one short word, which noise resembles more than it does a sentence: "You"."""
+_FEW_MORE: Final = 0.2
+"""By which their mean log-probability has to be better. Of the held-out sentences in the voices of
+eSpeak NG, no single word below that is right."""
 _SYMBOLS_PER_SECOND: Final = 10
 _SYMBOLS_ALWAYS: Final = 8
 """Fast speech has 6.5 symbols a second (``max_tokens_per_second`` of the model's library). A model
@@ -121,7 +126,9 @@ class MoonshineModel(OfflineModel[None]):
         floats = heard.astype(np.float32) / np.float32(32768)
         symbols, mean = self._hear(np.pad(floats, (0, max(0, _LEAST_SAMPLES - floats.size))))
         text = self._tokenizer.text(symbols) if symbols is not None else ""
-        if not any(map(str.isalnum, text)) or mean < self._rejection:
+        few = symbols is not None and len(symbols) <= _FEW
+        least = self._rejection + (_FEW_MORE if few else 0.0)
+        if not any(map(str.isalnum, text)) or mean < least:
             return Recognition("", rejected=True)
         return Recognition(text, confidence=float(np.exp(mean)), language="en")
 
