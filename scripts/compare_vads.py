@@ -30,7 +30,7 @@ from vixio.core.tools.toolset import ToolSet
 from vixio.providers import registry
 from vixio.providers.vad import VADProvider
 from vixio.stations.vad import VADStation
-from vixio.testing.speech import FRAME_SAMPLES, Voices, through_opus
+from vixio.testing.voices import FRAME_SAMPLES, Voices, through_opus
 from vixio_bench.speech_corpus import held_out
 
 DETECTORS = ("silero", "ten")

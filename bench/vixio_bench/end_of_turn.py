@@ -33,7 +33,7 @@ from vixio.core.tools.toolset import ToolSet
 from vixio.providers.vad import VADProvider
 from vixio.stations.turn_detector import TurnDetectorStation, TurnSettings
 from vixio.stations.vad import VADSettings, VADStation
-from vixio.testing.speech import FRAME_SAMPLES, NOISE_DB, Floats
+from vixio.testing.voices import FRAME_SAMPLES, NOISE_DB, Floats
 
 FRAME_S = FRAME_SAMPLES / LISTEN_RATE
 LEAD_S = 0.6

@@ -21,7 +21,7 @@ import numpy as np
 import soxr
 
 from vixio.core.audio import LISTEN_RATE
-from vixio.testing.speech import Floats, Speaker, Voices
+from vixio.testing.voices import Floats, Speaker, Voices
 from vixio_bench.end_of_turn import Utterance, trimmed
 from vixio_bench.speech_corpus import held_out
 

@@ -25,7 +25,7 @@ from vixio.language.phrasebook import CompiledPhrases, PhraseBook, signatures
 from vixio.providers.asr import SpeechHints
 from vixio.providers.pocketsphinx.provider import PocketSphinxASRProvider, PocketSphinxSettings
 from vixio.telemetry.logging.setup import configure_logging
-from vixio.testing.speech import Speaker, Voices
+from vixio.testing.voices import Speaker, Voices
 from vixio_bench.speech_corpus import held_out, tuning
 from vixio_bench.speech_corpus.device import TOOLS, Expected
 from vixio_bench.speech_report import (

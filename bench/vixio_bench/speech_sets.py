@@ -25,7 +25,7 @@ from vixio.providers.asr import ASRProvider, Recognition, SpeechHints
 from vixio.providers.tts import TTSProvider
 from vixio.settings import Settings
 from vixio.settings.provider import ASRSection, TTSSection
-from vixio.testing.speech import Speaker, Voices, as_heard
+from vixio.testing.voices import Speaker, Voices, as_heard
 from vixio_bench.speech import does
 from vixio_bench.speech_corpus import chinese
 from vixio_bench.speech_corpus.device import TOOLS, Expected

@@ -10,7 +10,7 @@ import pytest
 from tests.models.tiny_paraformer import make_paraformer
 from tests.models.tiny_sensevoice import make_sensevoice
 from vixio.testing.contract.asr import OFF, ON, utterances
-from vixio.testing.speech import Speaker, Voices
+from vixio.testing.voices import Speaker, Voices
 
 
 @pytest.fixture(scope="session")

@@ -27,7 +27,7 @@ from vixio.providers.asr import SpeechHints
 from vixio.providers.funasr.engine import Engine
 from vixio.providers.funasr.provider import FunASRProvider
 from vixio.providers.funasr.settings import FunASRSettings
-from vixio.testing.speech import Speaker, Voices
+from vixio.testing.voices import Speaker, Voices
 
 SECONDS = 5
 RUNS = 5

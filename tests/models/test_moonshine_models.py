@@ -15,7 +15,7 @@ from vixio.providers.moonshine.provider import MoonshineASRProvider
 from vixio.testing.contract import ASRContract
 from vixio.testing.contract.asr import Mishap, hear
 from vixio.testing.contract.base import Creator
-from vixio.testing.speech import Speaker, Voices
+from vixio.testing.voices import Speaker, Voices
 
 pytestmark = needs("moonshine", "moonshine_voice")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vixio.testing.speech import Speaker
+from vixio.testing.voices import Speaker
 from vixio_bench.speech_corpus.device import Expected
 
 SPEAKERS = (

@@ -14,7 +14,7 @@ import pytest
 from vixio.core.audio import LISTEN_RATE
 from vixio.providers import registry
 from vixio.providers.vad import VADProvider
-from vixio.testing.speech import Voices
+from vixio.testing.voices import Voices
 from vixio_bench.end_of_turn import FRAME_S, Outcome, Utterance, decide, hear, summary, trimmed
 from vixio_bench.paused_speech import hesitating, paused, recorded
 from vixio_bench.speech_corpus import held_out

@@ -22,7 +22,7 @@ from vixio.providers.pocketsphinx.provider import (
     PocketSphinxASRProvider,
     PocketSphinxSettings,
 )
-from vixio.testing.speech import Speaker, Voices
+from vixio.testing.voices import Speaker, Voices
 
 DICTIONARY = Path(str(resources.files("pocketsphinx"))) / "model" / "en-us" / "cmudict-en-us.dict"
 

@@ -23,7 +23,7 @@ from vixio.providers.pocketsphinx.provider import (
     PocketSphinxSettings,
     PocketSphinxStream,
 )
-from vixio.testing.speech import Speaker, Voices
+from vixio.testing.voices import Speaker, Voices
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.slow]
 

@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from vixio.testing.speech import Voices
+from vixio.testing.voices import Voices
 from vixio_bench import speech
 from vixio_bench.speech_corpus import held_out, tuning
 from vixio_bench.speech_report import table

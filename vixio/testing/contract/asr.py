@@ -16,7 +16,7 @@ from vixio.core.errors import ProviderError, ProviderTimeout
 from vixio.core.tools.types import ToolDefinition
 from vixio.providers.asr import ASRProvider, ASRStream, Recognition, SpeechHints
 from vixio.testing.contract.base import LIMIT, ProviderContract
-from vixio.testing.speech import Speaker, Voices
+from vixio.testing.voices import Speaker, Voices
 
 ON, OFF = "turn on the lamp", "turn off the lamp"
 
