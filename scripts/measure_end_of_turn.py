@@ -4,11 +4,13 @@
     python scripts/measure_end_of_turn.py                    # made speech, offline; a minute
     python scripts/measure_end_of_turn.py RECORDING [FOLDER ...]   # yours, a file an utterance
     python scripts/measure_end_of_turn.py --sweep            # which pause is cut at which setting
+    python scripts/measure_end_of_turn.py --asr pocketsphinx --thresholds 500   # by the words, too
 
 Speech goes through Opus as a device encodes it, the server's decoder, the real Silero VAD and the
 real turn detector. Time is that of the audio: the figures do not depend on the machine, and are
 equal for equal ``--seed``. WAV of 16 bit is read as it is; FLAC, Ogg and MP3 need the package
-soundfile. A line for each ``listening.end_silence_ms``:
+soundfile. A line for each ``listening.end_silence_ms``, and with --asr another for the silence that
+depends on the words so far (``listening.end_of_turn: words``), which are known 0.05 s after a pause:
 
 - cut: utterances of which a turn ended while more was to come;
 - behind: seconds of speech behind the first cut, of all;
@@ -25,15 +27,30 @@ import asyncio
 import logging
 import sys
 from collections.abc import Iterable
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import numpy as np
 
 from vixio.core.errors import VixioError
+from vixio.core.tools.toolset import ToolSet
 from vixio.providers import registry
+from vixio.providers.asr import SpeechHints
 from vixio.providers.vad import VADProvider
-from vixio_bench.end_of_turn import ANSWER_S, Heard, Utterance, decide, hear, summary
-from vixio_bench.paused_speech import fluent, hesitating, recorded, with_pause
+from vixio.settings.provider import ASRSection
+from vixio_bench.end_of_turn import (
+    ANSWER_S,
+    Heard,
+    Outcome,
+    Utterance,
+    Words,
+    decide,
+    hear,
+    later,
+    summary,
+)
+from vixio_bench.paused_speech import KNOWN, fluent, hesitating, recorded, with_pause
+from vixio_bench.speech_corpus.device import TOOLS
 
 THRESHOLDS_MS = (200, 300, 400, 500, 600, 700, 800, 1000)
 PAUSES_MS = (200, 300, 400, 500, 600, 700, 800, 1000, 1200)
@@ -45,7 +62,9 @@ async def heard_all(vad: VADProvider, utterances: Iterable[Utterance]) -> list[H
     return [each for each in heard if each.hangover is not None]
 
 
-async def table(title: str, heard: list[Heard], thresholds: list[int]) -> None:
+async def table(
+    title: str, heard: list[Heard], thresholds: list[int], words: Words | None = None
+) -> None:
     """Print a set of utterances at each threshold."""
     if not heard:
         print(f"\n{title}: the VAD hears no voice")
@@ -60,13 +79,22 @@ async def table(title: str, heard: list[Heard], thresholds: list[int]) -> None:
     answers = " | ".join(f"answered after {after:g} s" for after in ANSWER_S)
     print(f"| end_silence_ms | cut | behind | {answers} | a minute | wait ms |")
     print("|---|---|---|" + "---|" * (len(ANSWER_S) + 2))
+    ways = [None] if words is None else [None, words]
     for threshold in thresholds:
-        line = summary(threshold, [await decide(each, threshold) for each in heard])
-        early = " | ".join(f"{share:.1%}" for share in line.early)
-        print(
-            f"| {threshold} | {line.cut:.1%} | {line.behind:.1%} | {early} | {line.a_minute:.1f}"
-            f" | {line.wait_p50 * 1000:.0f} ({line.wait_p95 * 1000:.0f}) |"
-        )
+        plain: list[Outcome] = []
+        outcomes: list[Outcome] = []
+        for way in ways:
+            outcomes = [await decide(each, threshold, way) for each in heard]
+            line = summary(threshold, outcomes)
+            early = " | ".join(f"{share:.1%}" for share in line.early)
+            print(
+                f"| {threshold}{', by the words' if way else ''} | {line.cut:.1%}"
+                f" | {line.behind:.1%} | {early} | {line.a_minute:.1f}"
+                f" | {line.wait_p50 * 1000:.0f} ({line.wait_p95 * 1000:.0f}) |"
+            )
+            plain = plain or outcomes
+        if words is not None:
+            print(f"\nwait longer than without the words: {later(plain, outcomes):.1%}\n")
 
 
 async def sweep(vad: VADProvider, thresholds: list[int], limit: int | None) -> None:
@@ -84,23 +112,33 @@ async def sweep(vad: VADProvider, thresholds: list[int], limit: int | None) -> N
 
 async def measure(options: argparse.Namespace) -> None:
     """Print the tables that are asked for."""
-    factory = registry.resolve("vad", "silero")
-    vad = factory.create(factory.settings_model())
-    await vad.start()
-    try:
+    thresholds, limit = options.thresholds, options.limit
+    async with AsyncExitStack() as stack:
+        factory = registry.resolve("vad", "silero")
+        vad = factory.create(factory.settings_model())
+        stack.push_async_callback(vad.close)
+        await vad.start()
+        words = None
+        if options.asr:
+            asr = ASRSection.model_validate({"name": options.asr}).create()
+            stack.push_async_callback(asr.close)
+            await asr.start()
+            tools = ToolSet()
+            tools.replace("device", TOOLS)
+            words = Words(asr, SpeechHints(tools.definitions(), "en"))
         if options.sweep:
-            await sweep(vad, options.thresholds, options.limit)
+            await sweep(vad, thresholds, limit)
         elif options.recordings:
             files = recorded(options.recordings)
             heard = await heard_all(vad, (f for f in files if f.seconds >= options.min_seconds))
-            await table("recordings", heard, options.thresholds)
+            await table("recordings", heard, thresholds, words)
         else:
-            said = await heard_all(vad, fluent(options.limit))
-            await table("commands without a pause", said, options.thresholds)
-            said = await heard_all(vad, hesitating(options.seed, options.limit))
-            await table("commands with hesitations", said, options.thresholds)
-    finally:
-        await vad.close()
+            for title, spoken in (
+                ("commands without a pause", fluent(limit)),
+                ("commands with hesitations", hesitating(options.seed, limit)),
+                ("known commands with hesitations", hesitating(options.seed, limit, KNOWN)),
+            ):
+                await table(title, await heard_all(vad, spoken), thresholds, words)
 
 
 def main() -> None:
@@ -113,6 +151,7 @@ def main() -> None:
     parser.add_argument("--min-seconds", type=float, default=0.0, help="shortest recording")
     parser.add_argument("--sweep", action="store_true", help="one pause of each length instead")
     parser.add_argument("--seed", type=int, default=1, help="of the drawn pauses")
+    parser.add_argument("--asr", metavar="NAME", help="by the words of this recogniser, too")
     parser.add_argument("--limit", type=int, help="so many made sentences in each voice")
     options = parser.parse_args()
     logging.getLogger("vixio").setLevel(logging.CRITICAL)

@@ -20,9 +20,13 @@ from vixio.core.audio import LISTEN_RATE
 from vixio.core.chunk import (
     AudioIn,
     Chunk,
+    EarlyTranscript,
     ListenMode,
     ListenStart,
     TurnEnded,
+    TurnPaused,
+    TurnResumed,
+    TurnStarted,
     VoiceEnded,
     VoiceStarted,
 )
@@ -30,7 +34,11 @@ from vixio.core.history import History
 from vixio.core.metrics import Counters
 from vixio.core.station import ListeningStation, StationContext
 from vixio.core.tools.toolset import ToolSet
+from vixio.core.turns.completeness import completeness
+from vixio.core.turns.endpointing import AdaptiveSilence
+from vixio.providers.asr import ASRProvider, Recognition, SpeechHints
 from vixio.providers.vad import VADProvider
+from vixio.stations.asr import EARLY_SILENCE
 from vixio.stations.turn_detector import TurnDetectorStation, TurnSettings
 from vixio.stations.vad import VADSettings, VADStation
 from vixio.testing.voices import FRAME_SAMPLES, NOISE_DB, Floats
@@ -44,6 +52,8 @@ PEAK_DB = -9.0
 """What a voice's peaks are brought to, below full scale."""
 QUIET_DB = -30.0
 """Of a voice's loud parts: what is below counts as silence."""
+WORDS_S = 0.05
+"""From a pause to the words so far, which depends on the machine."""
 ANSWER_S = (0.1, 1.0)
 """From the end of a turn to ``tts start``: the default set of providers; a quick cloud one."""
 
@@ -163,28 +173,71 @@ async def hear(vad: VADProvider, utterance: Utterance, seed: int = 0) -> Heard:
     return Heard(tuple(heard), begins, ends)
 
 
-async def decide(heard: Heard, end_silence_ms: int) -> Outcome:
-    """Pass what the VAD heard through the turn detector, under a fixed silence."""
+class Words:
+    """What a recogniser makes of the pauses of utterances; each is asked for once."""
+
+    def __init__(self, asr: ASRProvider, hints: SpeechHints) -> None:
+        self._asr = asr
+        self._hints = hints
+        self._known: dict[bytes, Recognition] = {}
+
+    async def of(self, pcm: bytes) -> Recognition:
+        """Return the words of a turn up to a pause."""
+        if pcm not in self._known:
+            stream = self._asr.open(self._hints)
+            try:
+                await stream.feed(pcm + EARLY_SILENCE)
+                self._known[pcm] = await stream.finish()
+            finally:
+                await stream.close()
+        return self._known[pcm]
+
+
+async def decide(heard: Heard, end_silence_ms: int, words: Words | None = None) -> Outcome:
+    """Pass what the VAD heard through the turn detector.
+
+    Under a fixed silence, or with ``words`` under one that depends on them.
+    """
     # A turn that is too long is not what is measured.
-    station = TurnDetectorStation(
-        TurnSettings(end_silence_ms=end_silence_ms, max_utterance_ms=600_000)
-    )
+    settings = TurnSettings(end_silence_ms=end_silence_ms, max_utterance_ms=600_000)
+    policy = AdaptiveSilence(end_silence_ms / 1000)
+    station = TurnDetectorStation(settings, None if words is None else lambda: policy)
     _bind(station)
     await station.feed(ListenStart(ListenMode.AUTO), 0.0)
     resumed: list[float] = []
     ended: float | None = None
     behind = 0.0
+    spoken = b""
+    early: tuple[float, EarlyTranscript] | None = None
     for at, chunk in heard.chunks:
+        if early is not None and at >= early[0]:
+            station.context.early, early = early[1], None
         if isinstance(chunk, VoiceStarted) and ended is not None:
             if not resumed:
                 behind = max(0.0, heard.ends - (at - chunk.ago_ms / 1000))
             resumed.append(at - ended)
             ended = None
         for each in await station.feed(chunk, at):
-            if isinstance(each, TurnEnded):
-                ended = at
+            match each:
+                case TurnStarted():
+                    spoken = b""
+                case AudioIn(pcm=pcm):
+                    spoken += pcm
+                case TurnPaused(turn_id=turn_id) if words is not None:
+                    early = at + WORDS_S, _early(turn_id, await words.of(spoken))
+                case TurnResumed():
+                    early = None
+                case TurnEnded():
+                    ended = at
+                case _:
+                    pass
     wait = None if ended is None else ended - heard.ends
     return Outcome(heard.ends - heard.begins, tuple(resumed), behind, wait)
+
+
+def _early(turn_id: int, heard: Recognition) -> EarlyTranscript:
+    known = heard.completeness or completeness(heard.text, heard.language)
+    return EarlyTranscript(turn_id, heard.text, heard.language, completeness=known)
 
 
 def _bind(station: ListeningStation) -> None:
@@ -211,6 +264,12 @@ class Line:
     a_minute: float
     wait_p50: float
     wait_p95: float
+
+
+def later(plain: Sequence[Outcome], others: Sequence[Outcome]) -> float:
+    """Return the share of the utterances whose end is found later, by more than a packet."""
+    pairs = [(one.wait or 0.0, other.wait or 0.0) for one, other in zip(plain, others, strict=True)]
+    return sum(other > one + 1.5 * FRAME_S for one, other in pairs) / max(1, len(pairs))
 
 
 def summary(end_silence_ms: int, outcomes: Sequence[Outcome]) -> Line:

@@ -57,6 +57,22 @@ HESITATING: tuple[tuple[str, ...], ...] = (
 )
 """Each tuple is one turn; a pause stands between two of its parts."""
 
+KNOWN: tuple[tuple[str, ...], ...] = (
+    ("set the volume", "to thirty percent"),
+    ("turn on", "the lamp"),
+    ("please switch", "the lamp off"),
+    ("what time", "is it"),
+    ("what is", "the battery level"),
+    ("set the brightness", "of the led strip", "to three"),
+    ("make the chassis", "dance"),
+    ("set the light", "to blue"),
+    ("switch to", "the dark theme"),
+    ("set the fan mode to", "turbo"),
+    ("turn the volume down to", "forty two"),
+    ("take", "a picture"),
+)
+"""The same of commands that the phrase book knows."""
+
 
 def fluent(limit: int | None = None) -> Iterator[Utterance]:
     """Yield the sentences of the held-out corpus without a pause, in its five voices.
@@ -70,12 +86,14 @@ def fluent(limit: int | None = None) -> Iterator[Utterance]:
             yield Utterance(text, _spoken(voices, text, speaker))
 
 
-def hesitating(seed: int, limit: int | None = None) -> Iterator[Utterance]:
-    """Yield the commands of :data:`HESITATING` with drawn pauses, in the five voices."""
+def hesitating(
+    seed: int, limit: int | None = None, commands: Sequence[tuple[str, ...]] = HESITATING
+) -> Iterator[Utterance]:
+    """Yield ``commands`` with drawn pauses, in the five voices."""
     generator = np.random.default_rng(seed)
     voices = Voices(repeatable=True)
     for speaker in held_out.SPEAKERS:
-        for parts in HESITATING[:limit]:
+        for parts in commands[:limit]:
             drawn = generator.lognormal(math.log(PAUSE_MEDIAN_S), PAUSE_SPREAD, len(parts) - 1)
             yield paused(voices, parts, drawn.tolist(), speaker)
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from tests.session.conversation import Conversation, on_virtual_time
+from vixio.core.chunk import Completeness
 from vixio.core.clock import now
-from vixio.core.turns.endpointing import TurnProgress
+from vixio.core.turns.endpointing import AdaptiveSilence, TurnProgress
+from vixio.providers.asr import Recognition
+from vixio.stations.turn_detector import TurnSettings
 from vixio.testing import ScriptedASR
 
 
@@ -38,6 +41,30 @@ async def test_a_finished_one_is_answered_sooner_than_by_default() -> None:
     asr = ScriptedASR(["turn on the big lamp"], words_per_second=4.0)
     waited = await answered_after(Conversation(asr=asr, endpointing=WaitsForMore))
     assert 0.3 <= waited <= 0.42
+
+
+@on_virtual_time
+async def test_the_words_of_the_pause_decide_how_long_it_may_last() -> None:
+    known = Recognition("turn on the lamp", completeness=Completeness.COMPLETE)
+    begun = Recognition("", rejected=True, completeness=Completeness.INCOMPLETE)
+    cases: dict[str, tuple[Recognition | str, float]] = {
+        "a command that is known": (known, 0.225),
+        "anything": ("it is late", 0.5),
+        "words that only begin something": ("remind me to", 1.0),
+        "the beginning of a known command": (begun, 1.0),
+    }
+    for case, (heard, seconds) in cases.items():
+        talk = Conversation(
+            asr=ScriptedASR([heard]),
+            endpointing=AdaptiveSilence,
+            turn=TurnSettings(think_ms=200),
+        )
+        async with talk.running():
+            talk.listen()
+            await talk.say(1.2, pause=3.0)
+            await talk.device.wait_for("stop")
+            marks = talk.ended[-1].marks
+        assert seconds <= marks["turn_end"] - marks["voice_end"] <= seconds + 0.12, case
 
 
 @on_virtual_time

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from weakref import WeakKeyDictionary
 from zoneinfo import ZoneInfo
 
@@ -17,7 +17,7 @@ from vixio.core.pipeline import Pipeline
 from vixio.core.session.engine import Engine
 from vixio.core.station import Station
 from vixio.core.tools.toolset import ToolSet
-from vixio.core.turns.endpointing import EndpointingFactory
+from vixio.core.turns.endpointing import AdaptiveSilences, EndpointingFactory
 from vixio.providers.agent import AgentRequest, SystemPrompt
 from vixio.providers.pool.loader import ProviderLoader
 from vixio.providers.pool.pool import ProviderPool
@@ -53,7 +53,7 @@ class LeasedPipeline(Pipeline):
 class EngineBuilder:
     """The engine factory of a server. ``settings`` may be replaced; later engines follow them.
 
-    ``endpointing`` makes the policy of each engine; None: the fixed silence of the settings.
+    ``endpointing`` makes the policy of each engine; None: that of the settings.
     """
 
     def __init__(
@@ -67,6 +67,9 @@ class EngineBuilder:
         make_stations(settings.stations)  # what cannot be made ends the start, not each session
         self.settings = settings
         self._endpointing = endpointing
+        listening = settings.listening
+        self._silences = AdaptiveSilences(listening.end_silence_ms / 1000)
+        self._by_words = listening.end_of_turn == "words"
         self._pool = pool
         self._profiles = profiles
         self._levels: WeakKeyDictionary[ProviderLoader[TTSProvider], VoiceLevels] = (
@@ -91,7 +94,7 @@ class EngineBuilder:
         levels = self._levels.setdefault(providers.tts.loader, VoiceLevels())
         standard: list[Station] = [
             VADStation(providers.detector(), settings.vad_settings()),
-            TurnDetectorStation(settings.turn_settings(), self._endpointing),
+            TurnDetectorStation(settings.turn_settings(), self._policy_of(device)),
             ASRStation(
                 providers.recogniser(),
                 timeouts,
@@ -111,6 +114,11 @@ class EngineBuilder:
             ),
         ]
         return LeasedPipeline(_in_order(standard, others), providers)
+
+    def _policy_of(self, device: Device) -> EndpointingFactory | None:
+        if self._endpointing is None and self._by_words:
+            return partial(self._silences.policy, device.id)
+        return self._endpointing
 
     def choices(self, profile: DeviceProfile) -> Choices:
         """Return what the providers of a profile are made from.

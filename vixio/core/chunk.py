@@ -35,6 +35,15 @@ class ListenMode(StrEnum):
     """Full duplex: the microphone stays on while the device speaks, voice interrupts."""
 
 
+class Completeness(StrEnum):
+    """What is known of words that may go on."""
+
+    COMPLETE = "complete"
+    """Nothing is missing: a command that the recogniser knows."""
+    INCOMPLETE = "incomplete"
+    """More is to come."""
+
+
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """Base of all chunks."""
@@ -147,12 +156,16 @@ class PartialTranscript(Chunk):
 
 @dataclass(frozen=True, slots=True)
 class EarlyTranscript(Chunk):
-    """What the ASR heard up to a TurnPaused: the Transcript of the turn if nothing follows."""
+    """What the ASR heard up to a TurnPaused: the Transcript of the turn if nothing follows.
+
+    ``text`` is empty if it is not known. ``completeness``: whether the user has more to say.
+    """
 
     turn_id: int
     text: str
     language: str = ""
     emotion: str = ""
+    completeness: Completeness | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +173,7 @@ class Transcript(Chunk):
     """What the ASR heard in one utterance.
 
     ``rejected``: it heard speech but would only be guessing at the words; ``text`` is then empty.
-    ``emotion`` and ``language`` as far as the provider knows them.
+    ``emotion``, ``language`` and ``completeness`` as far as the provider knows them.
     """
 
     turn_id: int
@@ -169,6 +182,7 @@ class Transcript(Chunk):
     confidence: float | None = None
     language: str = ""
     emotion: str = ""
+    completeness: Completeness | None = None
 
 
 @dataclass(frozen=True, slots=True)

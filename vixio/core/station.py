@@ -12,7 +12,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from vixio.core.chunk import Chunk, PartialTranscript
+from vixio.core.chunk import Chunk, EarlyTranscript, PartialTranscript
 from vixio.core.clock import now
 from vixio.core.history import History
 from vixio.core.metrics import Counters, TurnTimeline
@@ -36,8 +36,9 @@ class StationContext:
     ``spawn`` runs a coroutine in the session's task group; it must handle its own errors.
     ``language`` (BCP 47) is what the assistant speaks when it speaks for itself. ``encoders`` are
     the threads in which replies are encoded; None: in the event loop's own. ``session_tools`` runs
-    tools for the session's agent, where there is a runtime. ``partial``: the latest partial result
-    of the recogniser, which the turn detector reads although it stands before the recogniser.
+    tools for the session's agent, where there is a runtime. ``partial``,
+    ``early``: the latest partial result of the recogniser, and what it made of all before a pause,
+    which the turn detector reads although it stands before the recogniser.
     ``phrases``: what the user may say besides commands for tools: the device's own exit phrases.
     """
 
@@ -53,6 +54,7 @@ class StationContext:
     timelines: dict[int, TurnTimeline] = field(default_factory=dict)
     session_tools: SessionTools | None = None
     partial: PartialTranscript | None = None
+    early: EarlyTranscript | None = None
     voice_latency: VoiceLatency = field(default_factory=VoiceLatency)
 
     def timeline(self, turn_id: int) -> TurnTimeline:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from vixio.core.chunk import Completeness
 from vixio.core.tools.types import ToolDefinition
 
 
@@ -29,6 +30,8 @@ class Recognition:
 
     ``rejected``: speech was heard, but its words would be a guess; ``text`` is then empty.
     ``confidence``: 0…1 where the provider has one. ``language``, ``emotion``: where it knows them.
+    ``completeness``: where it knows the sentences that can be said, and this is one of them, or the
+    beginning of one (``text`` is then empty).
     """
 
     text: str
@@ -36,6 +39,7 @@ class Recognition:
     confidence: float | None = None
     language: str = ""
     emotion: str = ""
+    completeness: Completeness | None = None
 
 
 class ASRStream(ABC):

@@ -31,6 +31,7 @@ from vixio.core.station import Emit, ListeningStation, StationContext
 from vixio.core.tasks import cancel_and_wait
 from vixio.core.timeouts import Timeouts
 from vixio.core.tools.types import ToolDefinition
+from vixio.core.turns.completeness import completeness
 from vixio.core.well_formed import well_formed
 from vixio.providers.asr import ASRProvider, ASRStream, SpeechHints
 from vixio.providers.health import Watch
@@ -326,9 +327,13 @@ class ASRStation(ListeningStation):
         return await self._finish(stream, turn_id)
 
     async def _tell_early(self, heard: Transcript) -> None:
-        if heard.text and heard.turn_id == self._newest:
-            early = EarlyTranscript(heard.turn_id, heard.text, heard.language, heard.emotion)
-            await self.emit((early,))
+        turn_id, text, language = heard.turn_id, heard.text, heard.language
+        if turn_id != self._newest:
+            return
+        known = heard.completeness or completeness(text, language or self.context.language)
+        early = EarlyTranscript(turn_id, text, language, heard.emotion, known)
+        self.context.early = early
+        await self.emit((early,))
 
     async def _pass_on_partial(self, utterance: _Utterance) -> None:
         words, utterance.partial = _cleaned(utterance.partial), ""
@@ -347,6 +352,7 @@ class ASRStation(ListeningStation):
             confidence=heard.confidence,
             language=heard.language,
             emotion=heard.emotion,
+            completeness=heard.completeness,
         )
 
     async def _failure(self, utterance: _Utterance, error: Exception) -> Chunk:

@@ -82,6 +82,9 @@ class TurnDetectorStation(ListeningStation):
         self._heard_any = False
         self._last_at = 0.0
         self._resumes = False
+        self._ended_at: float | None = None
+        """When the voice of the turn before ended."""
+        self._since_last: float | None = None
         self._think = self._settings.think_ms / 1000
         self._paused = False
         """Whether TurnPaused was said of the pause that goes on."""
@@ -96,14 +99,15 @@ class TurnDetectorStation(ListeningStation):
             return None
         if self._voice:
             return self._last_at + self._settings.stall_ms / 1000
+        self._ask_policy()  # words may have become known since the last packet
         if self._think and not self._paused:
             return self._silent_at(min(self._required, self._think))
         return self._silent_at(self._required)
 
     def _silent_at(self, seconds: float) -> float:
         """Return when it has been silent for so long, if no more packets come."""
-        left = max(0.0, seconds - self._silence)
-        return self._last_at + left + self._settings.jitter_ms / 1000
+        left = seconds - self._silence
+        return self._last_at + (left + self._settings.jitter_ms / 1000 if left > 0 else 0.0)
 
     async def feed(self, chunk: Chunk, now: float) -> Sequence[Chunk]:
         """Take marked audio and controls; return turns."""
@@ -114,6 +118,7 @@ class TurnDetectorStation(ListeningStation):
                 return self._voice_started(ago_ms)
             case VoiceEnded(silence_ms=silence_ms):
                 self._voice = False
+                self.context.early = None  # that of the pause before may have come too late
                 self._silence = silence_ms / 1000
                 self._ask_policy()
                 return self._pause()
@@ -133,8 +138,6 @@ class TurnDetectorStation(ListeningStation):
 
     async def expire(self, now: float) -> Sequence[Chunk]:
         """End a turn whose packets have stopped."""
-        if not self._voice:
-            self._ask_policy()  # a partial result may have arrived since the last packet
         deadline = self.deadline
         if deadline is None or now < deadline:
             return ()
@@ -143,6 +146,8 @@ class TurnDetectorStation(ListeningStation):
             return (TurnPaused(self._turn_id),)
         # The rest of a stalled sentence may still come, in a burst.
         self._resumes = self._voice
+        if not self._voice and self._silence >= self._required:
+            return (self._end("silence", now),)
         if not self._voice:
             self._silence += now - self._last_at
         return (self._end("gap", now),)
@@ -196,6 +201,8 @@ class TurnDetectorStation(ListeningStation):
         before = tuple(chunk for chunk, _ in self._recent)
         length = self._recent_s
         started = self._start()
+        if self._ended_at is not None:
+            self._since_last = self._last_at - ago_ms / 1000 - self._ended_at
         self._length = length
         self._pre_roll = max(0.0, length - ago_ms / 1000)
         self._heard_any = True
@@ -213,6 +220,7 @@ class TurnDetectorStation(ListeningStation):
         self._pre_roll = 0.0
         self._silence = 0.0
         self._pauses.clear()
+        self._since_last = None
         self._paused = False
         self._heard_any = False
         self._recent.clear()
@@ -223,9 +231,19 @@ class TurnDetectorStation(ListeningStation):
         """Update how much silence ends the current turn."""
         if not self._turn_id or self._mode is ListenMode.MANUAL:
             return
-        partial = self.context.partial
-        words = partial.text if partial is not None and partial.turn_id == self._turn_id else ""
-        progress = TurnProgress(self._mode, self._length, self._silence, tuple(self._pauses), words)
+        context, turn_id = self.context, self._turn_id
+        partial, early = context.partial, context.early
+        progress = TurnProgress(
+            self._mode,
+            self._length,
+            self._silence,
+            tuple(self._pauses),
+            partial.text if partial is not None and partial.turn_id == turn_id else "",
+            early if early is not None and early.turn_id == turn_id else None,
+            context.language,
+            turn_id,
+            self._since_last,
+        )
         required = self._policy.required_silence(progress)
         # Bounded, so that a turn also ends when packets stop.
         self._required = min(required, self._settings.max_utterance_ms / 1000)
@@ -240,7 +258,8 @@ class TurnDetectorStation(ListeningStation):
     def _end(self, reason: str, now: float) -> TurnEnded:
         turn_id = self._turn_id
         timeline = self.context.timeline(turn_id)
-        timeline.mark("voice_end", now - self._silence)
+        self._ended_at = now - self._silence
+        timeline.mark("voice_end", self._ended_at)
         timeline.mark("turn_end", now)
         self._turn_id = 0
         speech_s = max(0.0, self._length - self._pre_roll - self._silence)

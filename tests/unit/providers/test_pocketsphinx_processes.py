@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from vixio.cli.diagnostics.providers import COMMON_TOOLS
+from vixio.core.chunk import Completeness
 from vixio.core.errors import ProviderError, ProviderTimeout
 from vixio.core.tools.types import ToolDefinition, ToolOptions
 from vixio.providers.asr import Recognition, SpeechHints
@@ -98,6 +100,26 @@ async def test_words_are_recognised(
     assert heard.confidence is not None
     assert 0.5 <= heard.confidence <= 1
     assert heard.language == "en"
+
+
+async def test_a_command_is_told_from_its_beginning_and_from_other_speech(
+    provider: PocketSphinxASRProvider, turn_on: list[bytes]
+) -> None:
+    voices = Voices(repeatable=True)
+    tools = (*LAMP, *COMMON_TOOLS)
+    for text, meant in {
+        "set the volume to": Completeness.INCOMPLETE,
+        "please switch": Completeness.INCOMPLETE,
+        "set the volume to thirty percent": Completeness.COMPLETE,
+        "turn the lamp off please": Completeness.COMPLETE,
+        "turn the volume up": None,  # "to" may follow, and a number
+        "the weather was so lovely that we walked along the river": None,
+        "tell me a story about a dragon": None,
+    }.items():
+        heard = await _say(provider, voices.say(text, SPEAKER, seed=1), tools)
+        assert heard.completeness is meant, text
+        known = meant is Completeness.COMPLETE or text == "turn the volume up"
+        assert heard.text == (text if known else ""), text
 
 
 async def test_the_grammar_follows_the_tools(

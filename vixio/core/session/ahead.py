@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Final
 
-from vixio.core.chunk import Chunk, Commitment, EarlyTranscript, UserTurn
+from vixio.core.chunk import Chunk, Commitment, Completeness, EarlyTranscript, UserTurn
 from vixio.core.log_fields import logged_as
 from vixio.core.session.engine import Engine
 from vixio.core.station import StationContext
@@ -107,9 +107,11 @@ class ThinkingAhead:
         self._answer: AnswerAhead | None = None
 
     def begin(self, early: EarlyTranscript, engine: Engine) -> None:
-        """Begin to answer what was heard so far."""
+        """Begin to answer what was heard so far, unless the user has more to say."""
         self.drop()
-        if getattr(engine, "answers_ahead", False):
+        if early.completeness is not Completeness.INCOMPLETE and getattr(
+            engine, "answers_ahead", False
+        ):
             turn = UserTurn(
                 early.turn_id, early.text, language=early.language, emotion=early.emotion
             )

@@ -12,6 +12,7 @@ from vixio.core.chunk import (
     Abort,
     AudioIn,
     Chunk,
+    Completeness,
     EarlyTranscript,
     ListenStart,
     ListenStop,
@@ -264,10 +265,12 @@ class Dialogue:
             case PartialTranscript(turn_id=turn_id, text=text):
                 self._emit(events.PartialTranscript, turn_id, text)
                 await self._overlap(text)
-            case EarlyTranscript():
+            case EarlyTranscript(text=text):
                 free = self._slot.reply is None and not self.waiting and not self._over
-                if free and self._answers.would_ask(chunk.text):
+                if text and free and self._answers.would_ask(text):
                     self._ahead.begin(chunk, self.engine)
+                if chunk.completeness is Completeness.COMPLETE:
+                    self._post(self._may_end)  # before another packet comes
             case TurnResumed():
                 self._ahead.drop()
             case Transcript(turn_id=turn_id, text=text, rejected=rejected):
@@ -278,6 +281,10 @@ class Dialogue:
                 await self._has_talked(chunk)
             case _:
                 pass
+
+    async def _may_end(self) -> None:
+        """Let the turn end if it has been silent for long enough, for what is known now."""
+        await self.engine.expire(now())
 
     async def _show(self, turn_id: int, text: str) -> None:
         """Show the user's words. A stalled connection leaves time to call them off."""

@@ -47,12 +47,20 @@ class Grammar:
 
     def accepts(self, words: Sequence[str]) -> bool:
         """Return whether ``words`` are a sentence."""
+        return self._state(words) in self.finals
+
+    def following(self, words: Sequence[str]) -> tuple[str, ...]:
+        """Return the words that may come next."""
+        state = self._state(words)
+        return () if state is None else tuple(word for word, _ in self.arcs[state])
+
+    def _state(self, words: Sequence[str]) -> int | None:
         state: int | None = 0
         for word in words:
             state = next((target for said, target in self.arcs[state or 0] if said == word), None)
             if state is None:
-                return False
-        return state in self.finals
+                return None
+        return state
 
     def sample(self, random_source: random.Random) -> list[str]:
         """Return a random sentence."""

@@ -47,6 +47,14 @@ class Match:
     help: str = ""
     text: str = ""
 
+    def same_as(self, other: Match) -> bool:
+        """Return whether both ask for the same."""
+
+        def asked(match: Match) -> object:
+            return match.intent, match.tool, {each.name: each.value for each in match.filled}
+
+        return asked(self) == asked(other)
+
     @property
     def intent(self) -> str:
         """The intent's name; ``verb:alias`` for an automatic one."""

@@ -39,7 +39,8 @@ class Arbiter:
             return replace(commands, confidence=max(known, default=None))
         if speech.text:
             return speech
-        return Recognition("", rejected=bool(commands.text) or commands.rejected or speech.rejected)
+        rejected = bool(commands.text) or commands.rejected or speech.rejected
+        return Recognition("", rejected=rejected, completeness=commands.completeness)
 
 
 def alike(one: str, other: str, least: float) -> bool:

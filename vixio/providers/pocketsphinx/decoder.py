@@ -36,16 +36,22 @@ _UNSAID_FRAMES = 30
 """So many loud frames in the pauses (0.3 s) are speech that the sentence does not have: it counts
 as a word of the worst score. The library lets a pause cover any sound, so "good morning, how far is
 it to the sun" would be a certain "good morning"."""
+_BEGUN_WORDS = 2
+"""Of the beginning of a sentence: a single word is like too many others."""
 _END_PROBABILITY = 0.5
 """Of the end where a sentence may end or go on. At 0.5 the shorter one wins unless more is said."""
 
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """The best sentence of the grammar; empty when none fits. A ``score`` near 0 is certain."""
+    """The best sentence of the grammar; empty when none fits. A ``score`` near 0 is certain.
+
+    ``begun``: the score of the best beginning of a sentence.
+    """
 
     words: tuple[str, ...]
     score: float
+    begun: float = WORST_SCORE
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +75,18 @@ class SpokenGrammar:
         """Return whether this sentence ends or erases something."""
         meant = self.phrases.match(join(words))
         return meant is not None and meant.final
+
+    def is_whole(self, words: Sequence[str]) -> bool:
+        """Return whether no word that may follow these changes what they mean."""
+        meant = self.phrases.match(join(words))
+        for word in self.grammar.following(words):
+            longer = (*words, word)
+            if not self.grammar.accepts(longer):
+                return False
+            then = self.phrases.match(join(longer))
+            if meant is None or then is None or not meant.same_as(then):
+                return False
+        return True
 
 
 class Primer:
@@ -144,9 +162,24 @@ class GrammarDecoder:
 
     def finish(self, loud: Sequence[range] = ()) -> Heard:
         """End the utterance and return its words. ``loud``: the frames that are no silence."""
+        # Before the end the library tells the best path, wherever in the grammar it is; then only
+        # one that reaches the end of a sentence. Scores are shifted then.
+        begun, begun_score = self._path(loud, 1.0)
         self._decoder.end_utt()
-        if self._decoder.hyp() is None:
+        words, score = self._path(loud, _SCORE_SHIFT)
+        if self._spoken is None:
             return Heard((), WORST_SCORE)
+        accepts = self._spoken.grammar.accepts
+        if accepts(begun) or len(begun) < _BEGUN_WORDS:
+            begun_score = WORST_SCORE
+        if not accepts(words):  # a path that does not reach the end of a sentence is no result
+            return Heard((), WORST_SCORE, begun_score)
+        return Heard(words, score, begun_score)
+
+    def _path(self, loud: Sequence[range], shift: float) -> tuple[tuple[str, ...], float]:
+        """Return the words of the best path and their score; ``shift`` of its acoustic scores."""
+        if self._decoder.hyp() is None:
+            return (), WORST_SCORE
         words: list[str] = []
         scores: list[tuple[float, int]] = []
         unsaid = 0
@@ -158,17 +191,16 @@ class GrammarDecoder:
                 continue
             words.append(segment.word.split("(", 1)[0])
             frames = segment.end_frame - segment.start_frame + 1
-            total = logs.log(segment.ascore) / _SCORE_SHIFT if segment.ascore > 0 else None
+            total = logs.log(segment.ascore) / shift if segment.ascore > 0 else None
             each = _WORST_FRAME if total is None else max(total / frames, _WORST_FRAME)
             scores.append((each, frames))
-        # A path that does not reach the end of a sentence is no result.
-        if not words or self._spoken is None or not self._spoken.grammar.accepts(words):
-            return Heard((), WORST_SCORE)
+        if not words:
+            return (), WORST_SCORE
         if unsaid >= _UNSAID_FRAMES:
             scores.append((_WORST_FRAME, unsaid))
         mean = sum(score * frames for score, frames in scores) / sum(n for _, n in scores)
         weakest = min(score for score, _ in scores)
-        return Heard(tuple(words), mean + _WEAKEST_WORD * weakest)
+        return tuple(words), mean + _WEAKEST_WORD * weakest
 
     def _fsg(self, spoken: SpokenGrammar) -> Any:  # noqa: ANN401 - the library is untyped
         grammar = spoken.grammar

@@ -44,7 +44,7 @@ class Kind(IntEnum):
     CANCEL = 6
     READY = 7
     RESULT = 8
-    """JSON: text, rejected, confidence, score."""
+    """JSON: words, rejected, confidence, score, guess, completeness."""
     FAILED = 9
     """JSON: why this utterance cannot be recognised."""
     UNUSABLE = 10

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Final
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE, pcm_bytes
+from vixio.core.chunk import Completeness
 from vixio.core.errors import ProviderError, ProviderTimeout, ProviderUnavailable
 from vixio.core.text_forms import of_form
 from vixio.providers.asr import ASRProvider, ASRStream, Recognition, SpeechHints
@@ -228,6 +229,7 @@ class PocketSphinxStream(ASRStream):
             rejected=result["rejected"],
             confidence=result["confidence"],
             language=self._language,
+            completeness=Completeness(result["completeness"]) if result["completeness"] else None,
         )
 
     async def close(self) -> None:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from vixio.core.audio import LISTEN_RATE, pcm_bytes
+from vixio.core.chunk import Completeness
 from vixio.core.framing import Frame, Unpacker, pack
 from vixio.language.phrasebook import PhraseBook, ToolSignature
 from vixio.providers.pocketsphinx.decoder import (
@@ -34,6 +35,9 @@ from vixio.providers.pocketsphinx.messages import MAX_PAYLOAD, Kind, WorkerSetti
 from vixio.providers.pocketsphinx.utterance import Utterance
 
 _MAX_GRAMMARS: Final = 64
+_BEGUN: Final = -90.0
+"""Score from which words are the beginning of a sentence; chosen on the tuning set, of which 96 %
+of the beginnings have it and 1 % of the other sentences."""
 _CONFIDENCE_WIDTH: Final = 15.0
 """Score above the threshold at which the confidence is 0.73."""
 
@@ -173,12 +177,18 @@ class Worker:
         score = heard.score - self._settings.caution * final
         margin = score - self._settings.rejection
         certain = bool(heard.words) and margin >= 0 and item.spoke and not item.cut
+        completeness = None
+        if certain and item.spoken.is_whole(heard.words):
+            completeness = Completeness.COMPLETE
+        elif item.spoke and not item.cut and not certain and heard.begun >= _BEGUN:
+            completeness = Completeness.INCOMPLETE
         result = {
             "words": list(heard.words) if certain else [],
             "rejected": item.spoke and not certain,
             "confidence": 1 / (1 + exp(-margin / _CONFIDENCE_WIDTH)) if certain else None,
             "score": score,
             "guess": list(heard.words),
+            "completeness": completeness,
         }
         return [pack(Kind.RESULT, stream, result)]
 
