@@ -4,13 +4,13 @@
     python scripts/measure_end_of_turn.py                    # made speech, offline; a minute
     python scripts/measure_end_of_turn.py RECORDING [FOLDER ...]   # yours, a file an utterance
     python scripts/measure_end_of_turn.py --sweep            # which pause is cut at which setting
-    python scripts/measure_end_of_turn.py --asr pocketsphinx --thresholds 500   # by the words, too
+    python scripts/measure_end_of_turn.py --asr pocketsphinx --thresholds 500   # by words, too
 
 Speech goes through Opus as a device encodes it, the server's decoder, the real Silero VAD and the
 real turn detector. Time is that of the audio: the figures do not depend on the machine, and are
 equal for equal ``--seed``. WAV of 16 bit is read as it is; FLAC, Ogg and MP3 need the package
-soundfile. A line for each ``listening.end_silence_ms``, and with --asr another for the silence that
-depends on the words so far (``listening.end_of_turn: words``), which are known 0.05 s after a pause:
+soundfile. A line for each ``listening.end_silence_ms``, and with --asr another for the silence
+that depends on the words so far (``listening.end_of_turn: words``), known 0.05 s after a pause:
 
 - cut: utterances of which a turn ended while more was to come;
 - behind: seconds of speech behind the first cut, of all;

@@ -33,3 +33,12 @@ def load(arguments: Sequence[str]) -> None:
     from vixio_bench.load.command import main
 
     sys.exit(main(list(arguments)))
+
+
+@bench.command(context_settings=_PASSED_ON, add_help_option=False)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def conversation(arguments: Sequence[str]) -> None:
+    """How soon answers come, and how often users are cut off."""
+    from vixio_bench.conversation.report import main
+
+    sys.exit(main(list(arguments)))

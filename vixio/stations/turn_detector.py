@@ -86,6 +86,8 @@ class TurnDetectorStation(ListeningStation):
         """When the voice of the turn before ended."""
         self._since_last: float | None = None
         self._think = self._settings.think_ms / 1000
+        self._packet = 0.0
+        """Seconds of the latest audio."""
         self._paused = False
         """Whether TurnPaused was said of the pause that goes on."""
         self._recent: deque[tuple[AudioIn, float]] = deque()
@@ -153,7 +155,7 @@ class TurnDetectorStation(ListeningStation):
         return (self._end("gap", now),)
 
     def _audio(self, chunk: AudioIn, now: float) -> Sequence[Chunk]:
-        seconds = pcm_seconds(chunk.pcm, LISTEN_RATE)
+        self._packet = seconds = pcm_seconds(chunk.pcm, LISTEN_RATE)
         self._last_at = now
         if not self._turn_id:
             if self._resumes:
@@ -179,10 +181,15 @@ class TurnDetectorStation(ListeningStation):
         return (chunk,) if self._voice else (chunk, *self._pause())
 
     def _pause(self) -> Sequence[Chunk]:
-        """Say once in a pause that the turn may be complete."""
+        """Say once in a pause that the turn may be complete.
+
+        At the packet whose end is nearest: a pause is heard in packets of 60 ms, and the next one
+        may be two thirds of that too late.
+        """
         if not (self._think and self._turn_id) or self._paused:
             return ()
-        if self._mode is ListenMode.MANUAL or not self._think <= self._silence < self._required:
+        nearest = self._think - self._packet / 2
+        if self._mode is ListenMode.MANUAL or not nearest <= self._silence < self._required:
             return ()
         self._paused = True
         return (TurnPaused(self._turn_id),)

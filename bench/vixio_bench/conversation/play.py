@@ -1,0 +1,130 @@
+"""Plays situations by simulated devices to a server of this process, each in real time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from firmware_test_client import DeviceConfig, DeviceTimeout, Pcm, Reply, SimulatedDevice
+from vixio.core.audio import LISTEN_RATE
+from vixio.core.whole_phrases import bare
+from vixio.server import Server
+from vixio.settings import Settings
+from vixio_bench.conversation.situations import Situation
+
+ANSWER_S = 10.0
+"""For which an answer is waited for."""
+NO_ANSWER_S = 2.0
+"""For which none may come."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the user of one situation noticed.
+
+    ``response_ms``: from the last voice to the first sound of the answer; None without. ``cut``:
+    an answer began before the user had finished. ``right``: it was an answer to what was expected.
+    ``clipped_ms``, ``gap_ms``: of the answers' sound, not heard, and silent in between. ``heard``:
+    the words that the device showed.
+    """
+
+    situation: Situation
+    response_ms: float | None
+    cut: bool
+    right: bool
+    clipped_ms: float
+    gap_ms: float
+    heard: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """All situations with the same settings. ``counters``: the server's."""
+
+    outcomes: tuple[Outcome, ...]
+    counters: Mapping[str, int]
+
+
+async def play(
+    listening: Mapping[str, Any], said: Sequence[Situation], devices: int, tell: Callable[[], None]
+) -> Played:
+    """Play all; ``listening``: settings of that section. ``tell`` is called after each.
+
+    Raises VixioError if the server cannot work, DeviceError if a device is refused.
+    """
+    settings = Settings.model_validate(
+        {
+            "server": {"host": "127.0.0.1", "port": 0, "http_port": 0},
+            "memory": {"store": "none"},
+            "data": {"database": "none"},
+            "api": {"enabled": False},
+            "listening": dict(listening),
+        }
+    )
+    waiting = list(enumerate(said))
+    outcomes: dict[int, Outcome] = {}
+
+    async def device(url: str) -> None:
+        async with SimulatedDevice(DeviceConfig(ws_url=url)) as one:
+            await one.type_text("hello")  # its tools are known then
+            while waiting:
+                number, situation = waiting.pop(0)
+                outcomes[number] = await _play(one, situation)
+                tell()
+
+    async with Server(settings) as server:
+        await server.start()
+        await server.loaded()
+        url = f"ws://127.0.0.1:{server.transport.port}/xiaozhi/v1/"
+        async with asyncio.TaskGroup() as group:
+            for _ in range(devices):
+                group.create_task(device(url))
+        counters = {
+            name: server.counters.get(name) for name in ("turn.ahead", "turn.ahead_dropped")
+        }
+    return Played(tuple(outcomes[number] for number in sorted(outcomes)), counters)
+
+
+async def _play(device: SimulatedDevice, situation: Situation) -> Outcome:
+    before = len(device.replies)
+    await device.wait_for(device.connected_and_listening, what="a listening microphone")
+    samples = np.clip(situation.sound * 32768, -32768, 32767).astype("<i2")
+    spoken = await device.say(Pcm(samples.tobytes(), LISTEN_RATE))
+    wait = NO_ANSWER_S if situation.expected == "" else ANSWER_S
+    answered = True
+    while answered:
+        try:
+            await device.wait_for_reply(after=len(device.replies[before:]) + before, timeout=wait)
+        except DeviceTimeout:
+            answered = False
+        else:
+            wait = NO_ANSWER_S  # the rest of what was cut may be answered as well
+        if answered and device.replies[-1].tts_start >= spoken.voice_end:
+            break
+    return judge(situation, spoken.voice_end, device.replies[before:])
+
+
+def judge(situation: Situation, voice_end: float, replies: Sequence[Reply]) -> Outcome:
+    """Return what became of a situation, by the answers to it."""
+    cut = len(replies) > 1 or any(each.tts_start < voice_end for each in replies)
+    last = replies[-1] if replies else None
+    heard = bare(last.stt or "") if last is not None else ""
+    expected = situation.expected
+    if expected:
+        right = not cut and last is not None and heard == bare(expected)
+    else:
+        right = last is None if expected == "" else last is not None and not cut
+    first = last.first_audio if last is not None else None
+    return Outcome(
+        situation,
+        response_ms=None if first is None or cut else (first - voice_end) * 1000,
+        cut=cut,
+        right=right,
+        clipped_ms=sum(each.clipped_ms for each in replies),
+        gap_ms=sum(each.gap_ms for each in replies),
+        heard=(last.stt or "") if last is not None else "",
+    )
