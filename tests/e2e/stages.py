@@ -95,8 +95,10 @@ class Bench:
         session = self.server.session(device.config.device_id)
         if session is None or not session.timelines:
             return False
-        wanted = {"asr": "turn_end", "tts": "first_sentence"}[stage]
-        return wanted in session.timelines[-1].marks
+        marks = session.timelines[-1].marks
+        if stage == "tts":  # the voice may be at work before the turn has ended
+            return bool(device.stt_texts) and "first_sentence" in marks
+        return "turn_end" in marks
 
     async def bring_to(self, device: SimulatedDevice, stage: str) -> None:
         """Speak, and return when the turn has come to ``stage``."""

@@ -32,7 +32,7 @@ from vixio.testing import (
 from vixio.testing.clock import run_virtual
 
 THINK = TurnSettings(think_ms=200)
-HALVES = ("turn on", "turn on the kitchen light")
+HALVES = ("good morning", "good morning my friend")
 USE = ModelUse("m", 10, 5)
 
 
@@ -91,6 +91,14 @@ async def test_a_slow_one_is_as_much_sooner_as_it_was_begun() -> None:
     assert seconds[0] == 0.6
     # From the packet nearest to 200 ms of silence to the one with 500.
     assert 0.3 < seconds[0] - seconds[1] <= 0.37
+
+
+@on_virtual_time
+async def test_the_voice_does_not_wait_for_the_end_of_the_turn() -> None:
+    """Neither within an answer nor for its last sentence, behind which nothing comes."""
+    talk = talking(agent=answering(0.05), tts=ScriptedTTS(delay=0.2))
+    async with talk.running():
+        assert await answered(talk) <= 0.03
 
 
 @on_virtual_time

@@ -80,7 +80,8 @@ _WORDS: Final[Mapping[str, _Words]] = {
             (?:make|set|start|create)(?: me)? (?:a|an|the|my|another) (?:timer|alarm|reminder|note)
             (?:set|make|change|turn) the (?:volume|brightness|temperature|lights?|colou?r)
             (?:send|write)(?: (?:a|an|the))? (?:message|text|email|mail)(?: to \w+)?
-            (?:search|look|ask|turn|switch|change|convert|compare)(?: (?:up|for))?
+            (?:search|look|ask|change|convert|compare)(?: (?:up|for))?
+            (?:turn|switch)(?: (?:on|off|up|down|to))?
             (?:i want|i'd like|i would like)(?: to(?: know| have| hear| see| ask)?)?
             (?:do you know|what about|how about|let me|excuse me|one more thing|so|well|then|like)
             how (?:long|much|many|far|old|often|big|tall|do i(?: get| make)?|do you(?: say)?)

@@ -133,6 +133,8 @@ class PreparedTurn:
                 yield self._buffer.take()
             else:
                 await self._decision.wait()
+        if not self._decided:  # the text is whole: its last sentence need not wait
+            yield TextDelta(self.turn.turn_id, "", complete=True)
         while not self._decided:
             await self._decision.wait()
 

@@ -12,7 +12,16 @@ BEGUN = {
     "en": (
         *("remind me to", "turn on the lamp and", "what is the weather in", "I want to know if"),
         *("play something by the", "send a message to my", "set a timer for", "um", "so um"),
-        *("call", "translate", "wake me up", "remind me tomorrow", "how do I get", "how long"),
+        *(
+            "call",
+            "translate",
+            "turn on",
+            "switch off",
+            "wake me up",
+            "remind me tomorrow",
+            "how do I get",
+            "how long",
+        ),
         *("tell me", "I would like to know", "can you", "who wrote", "my phone number is"),
         *("my phone number is five five", "the code is 4 2", "set a timer for ten", "call 555"),
         *("add two", "Set the timer.", "Please set the volume.", "add milk, eggs,", "it was..."),
