@@ -97,4 +97,5 @@ async def test_twenty_conversations_at_once() -> None:
                 group.create_task(converse(server, number, together), name=f"device {number}")
         assert server.count("turn.outcome.answered") == DEVICES * (1 + TYPED_TURNS)
         assert server.count("asr.audio_dropped") == 0
-        assert sorted(utterance.label for utterance in recogniser.heard) == sorted(SENTENCES)
+        # One with a pause in it may be heard up to there as well.
+        assert {utterance.label for utterance in recogniser.heard} == set(SENTENCES)

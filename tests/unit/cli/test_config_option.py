@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from vixio.cli.commands import main
 
 WITHOUT_SETTINGS = {
-    *("init", "demo", "bench speech", "bench load", "tool-service"),
+    *("init", "demo", "bench conversation", "bench speech", "bench load", "tool-service"),
     *("models", "models list", "models get", "models verify"),
 }
 """They read none: where models lie, for one, is told by ``--folder``."""
