@@ -89,9 +89,10 @@ async def test_a_voice_that_dies_in_mid_sentence() -> None:
 
 async def test_a_recogniser_that_dies_in_mid_utterance() -> None:
     dying, recogniser = DyingASR(), WaveformASR(await recordings([SOUND]))
+    whole = {"think_ms": 0}  # a pause in it would be heard up to there as well
     async with (
         serving(
-            settings(),
+            settings(listening=whole),
             asr=FallbackASRProvider([dying, recogniser]),
             agent=ScriptedAgentBackend(),
             tts=ScriptedTTS(seconds_per_char=0.02),

@@ -8,7 +8,7 @@ from vixio.core.clock import now
 from vixio.core.turns.endpointing import AdaptiveSilence, TurnProgress
 from vixio.providers.asr import Recognition
 from vixio.stations.turn_detector import TurnSettings
-from vixio.testing import ScriptedASR
+from vixio.testing import ScriptedASR, silence, speech
 
 
 class WaitsForMore:
@@ -65,6 +65,22 @@ async def test_the_words_of_the_pause_decide_how_long_it_may_last() -> None:
             await talk.device.wait_for("stop")
             marks = talk.ended[-1].marks
         assert seconds <= marks["turn_end"] - marks["voice_end"] <= seconds + 0.12, case
+
+
+@on_virtual_time
+async def test_a_known_command_ends_a_turn_although_no_packet_comes() -> None:
+    known = Recognition("turn on the lamp", completeness=Completeness.COMPLETE)
+    talk = Conversation(
+        asr=ScriptedASR([known], delay=0.1),
+        endpointing=AdaptiveSilence,
+        turn=TurnSettings(think_ms=200),
+    )
+    async with talk.running():
+        talk.listen()
+        await talk.device.play(silence(0.3) + speech(1.2) + silence(0.3))
+        stopped = now()
+        await talk.device.wait_for("transcript")
+        assert now() - stopped <= 0.06
 
 
 @on_virtual_time
