@@ -239,14 +239,14 @@ class TurnDetectorStation(ListeningStation):
         if not self._turn_id or self._mode is ListenMode.MANUAL:
             return
         context, turn_id = self.context, self._turn_id
-        partial, early = context.partial, context.early
+        partial = context.partial
         progress = TurnProgress(
             self._mode,
             self._length,
             self._silence,
             tuple(self._pauses),
             partial.text if partial is not None and partial.turn_id == turn_id else "",
-            early if early is not None and early.turn_id == turn_id else None,
+            context.early,
             context.language,
             turn_id,
             self._since_last,
