@@ -121,7 +121,7 @@ async def test_a_write_that_came_after_a_later_claim(bus: JetStreamServer) -> No
         to_two = asyncio.create_task(two.leases.acquire(DEVICE, Holder().on_lost))
         await until(lambda: one.counters.get("cluster.claims.moved"))
         to_three = asyncio.create_task(three.leases.acquire(DEVICE, Holder().on_lost))
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(90):
             while (last := await claims.last(DEVICE)) is None or last.node != three.node:
                 pass
         over.set()

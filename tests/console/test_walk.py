@@ -154,7 +154,7 @@ async def _remind(visit: Visit, device: SimulatedDevice) -> None:
 async def _on_record(home: ConsoleHouse, words: str) -> None:
     """Wait for the record of the last turn, which is written behind: it would come after all was
     erased."""
-    async with home.api() as http, asyncio.timeout(30):
+    async with home.api() as http, asyncio.timeout(90):
         said = ""
         while words not in said:
             async with http.get(f"/api/v1/devices/{KITCHEN}/turns") as answer:

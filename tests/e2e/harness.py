@@ -23,9 +23,13 @@ from vixio.providers.vad import VADProvider
 from vixio.providers.vision import VisionProvider
 from vixio.server import Providers, Server
 from vixio.settings import Settings
+from vixio.testing import ScriptedASR
 
 NO_GAPS = {"jitter_ms": 5_000, "stall_ms": 60_000}
 """A device that lives in the server's process sends nothing while the machine holds up both."""
+
+BOUND_S = 120.0
+"""For the start and the end of a server, on a busy machine."""
 
 
 def settings(**sections: dict[str, Any]) -> Settings:
@@ -106,6 +110,9 @@ async def serving(
     ``loaded``: are all providers to be ready before it begins?
     """
     config = config or settings()
+    if isinstance(asr, ScriptedASR):  # it has an entry for each utterance, and none for its pauses
+        listening = config.listening.model_copy(update={"think_ms": 0})
+        config = config.model_copy(update={"listening": listening})
     before = asyncio.all_tasks()
     made = Providers(vad=vad, asr=asr, agent=agent, tts=tts, vision=vision)
     app = Server(config, made, tool_sources, endpointing=endpointing, interruption=interruption)
@@ -114,7 +121,7 @@ async def serving(
     http_url = f"http://127.0.0.1:{app.http.port}"
     try:
         if loaded:
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(BOUND_S):
                 await app.loaded()
         yield RunningServer(
             app,
@@ -123,7 +130,7 @@ async def serving(
             http_url=http_url,
         )
     finally:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(BOUND_S):
             await app.stop()
         assert not len(app.host.sessions)
         # The end of a fixture is a task of its own.

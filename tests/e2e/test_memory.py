@@ -181,7 +181,7 @@ async def test_a_turn_that_was_closed_survives_a_killed_server(tmp_path: Path) -
     )
     try:
         assert process.stdout is not None
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(90):
             ws_url = (await process.stdout.readline()).decode().strip()
         device = SimulatedDevice(DeviceConfig(ws_url=ws_url, device_id=A))
         await device.start()

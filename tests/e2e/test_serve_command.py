@@ -93,7 +93,7 @@ async def test_a_port_that_is_taken_is_one_line_and_status_2(tmp_path: Path) -> 
     try:
         port = taken.sockets[0].getsockname()[1]
         command = (VIXIO, "serve", "--host", "127.0.0.1", "--http-port", "0", "--port", str(port))
-        async with running(command, tmp_path) as server, asyncio.timeout(30):
+        async with running(command, tmp_path) as server, asyncio.timeout(90):
             assert await server.process.wait() == 2
         told = [line for line in server.err if line.startswith("vixio:")]
         assert len(told) == 1

@@ -15,7 +15,7 @@ from vixio.providers.openai_agent.provider import OpenAIAgentProvider
 from vixio.stations.turn_detector import TurnSettings
 from vixio.testing import ScriptedAgent, ScriptedASR, silence, speech
 
-LIMIT = 30.0
+LIMIT = 90.0
 
 
 class Asking(ScriptedAgent):

@@ -85,7 +85,7 @@ class House:
 
     async def is_well(self) -> None:
         """Nothing of the server has gone, and a further turn is put on record."""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(90):
             # The memory may still be opening, of which there is no event.
             while await self.get("/readyz") != 200:  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
@@ -96,7 +96,7 @@ class House:
             reply = await device.type_text("is all well")
         assert reply.text == "All is well."
         on_record = 0
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(90):
             while on_record <= before:
                 await asyncio.sleep(0.05)
                 on_record = len(await self.turns())

@@ -99,7 +99,7 @@ async def test_every_place_means_the_device_that_is_called_so(tmp_path: Path) ->
         async with SimulatedDevice(stranger) as other, SimulatedDevice(own):
             # It is on record, as one that came before anything was called so.
             registry._contacts.seen(STRANGER, Contact(1, ADDRESS, may_be_new=True))
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(90):
                 # Its own contact may be written first.
                 while (await address(api)) != ADDRESS:  # noqa: ASYNC110 - of another thread
                     await asyncio.sleep(0.05)

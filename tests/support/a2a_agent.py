@@ -206,7 +206,7 @@ class RemoteAgent(AgentExecutor):
         try:
             yield self
         finally:
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(90):
                 await server.stop()
                 await handler.aclose()
                 await _end_watcher()

@@ -19,7 +19,7 @@ from vixio.providers.agent import AgentProvider
 from vixio.stations.agent import AgentStation
 from vixio.stations.sentence_aggregator import SentenceAggregatorStation
 
-LIMIT = 30.0
+LIMIT = 90.0
 
 
 class FakeDevice:
