@@ -110,6 +110,7 @@ ELSEWHERE = {
     "serve": "runs until it is stopped: test_nothing_leaves.py",
     "demo": "takes half a minute of talking: test_nothing_leaves.py",
     "bench load": "takes a quarter of a minute: test_nothing_leaves.py",
+    "bench conversation": "talks for a quarter of a minute: test_nothing_leaves.py",
 }
 """Commands with a trace of their own."""
 
