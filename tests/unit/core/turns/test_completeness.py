@@ -111,9 +111,12 @@ def test_the_script_decides_about_the_language() -> None:
     assert completeness("turn on the", "") is Completeness.INCOMPLETE
 
 
-@pytest.mark.parametrize(
-    "text", ["", " ", "…", "。", "'", "--", "\u0300", "a" * 4_000, "1 " * 2_000]
-)
+ODD = ("", " ", "…", "。", "'", "--", "\u0300", "a" * 4_000, "1 " * 2_000)
+REPEATED = ("麻烦你" * 1_000 + "好吗", "please " * 500 + "x", "can you " * 500 + "x", "给" * 4_000)
+"""Texts for which an expression with two ways to read them would never come to an end."""
+
+
+@pytest.mark.parametrize("text", [*ODD, *REPEATED])
 def test_any_text_has_an_answer(text: str) -> None:
     for language in ("", "en", "zh", "xx-YY"):
         completeness(text, language)
