@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from difflib import SequenceMatcher
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -12,6 +14,7 @@ from examples.demos.natural_script import Script
 from examples.demos.natural_words import Language, behind, contains, share_heard, sounds
 from vixio.cli.demo.conversation import Finding
 from vixio.core.history import INTERRUPTED
+from vixio.core.whole_phrases import bare
 
 if TYPE_CHECKING:
     from firmware_test_client import Reply
@@ -28,14 +31,27 @@ def heard(said: str, stt: str, language: Language) -> Finding:
 
 
 def asked(requests: Sequence[dict[str, Any]], stt: str) -> Finding:
-    """Whether the model got the words that were heard."""
-    got = [question(request) for request in requests]
+    """Whether the model got the words that were heard.
+
+    Before, it may have been asked in a pause, with their beginning: that is given up.
+    """
+    asks = [question(request) for request in requests]
+    early = list(takewhile(lambda each: _begins(each, stt), asks))
+    got = asks[len(early) :]
     good = bool(got) and bool(stt) and all(stt in each for each in got)
-    if not got:
+    if not asks:
         return Finding(False, "the model was never asked")
-    times = {1: "once", 2: "twice"}.get(len(got), f"{len(got)} times")
-    what = "with the words that were heard" if good else f"with {got[0]!r}"
+    times = {0: "never", 1: "once", 2: "twice"}.get(len(got), f"{len(got)} times")
+    what = "with the words that were heard" if good else f"with {(got or asks)[0]!r}"
     return Finding(good, f"the model was asked {times}, {what}")
+
+
+def _begins(part: str, whole: str) -> bool:
+    """Whether ``part`` is about the beginning of ``whole``, and not all of it."""
+    short, long = bare(part), bare(whole)
+    if whole in part or not short or len(short) >= len(long):
+        return False
+    return SequenceMatcher(None, short, long[: len(short)]).ratio() >= ALIKE
 
 
 def shortened(

@@ -19,6 +19,7 @@ from examples.demos.natural_script import ENGLISH, LAMP, SCRIPTS
 from examples.demos.natural_words import behind, contains, share_heard, sounds
 from firmware_test_client import Reply
 from firmware_test_client.replies import Sentence
+from vixio.cli.demo.conversation import Finding
 from vixio.core.errors import ConfigError
 from vixio.core.history import INTERRUPTED
 from vixio.settings import load_settings
@@ -63,6 +64,14 @@ def test_what_was_heard_and_what_the_model_got() -> None:
     assert not natural_checks.asked([got], "turn on the lamp").good
     assert not natural_checks.asked([got, got], "").good
     assert not natural_checks.asked([], "turn on the lamp").good
+    early = request(("user", "it is getting dark."))
+    whole = request(("user", "it is getting dark, turn on the lamp"))
+    words = "it is getting dark, turn on the lamp"
+    found = natural_checks.asked([early, whole, whole], words)
+    assert found == Finding(True, "the model was asked twice, with the words that were heard")
+    assert not natural_checks.asked([early], words).good, "it has to be asked with all of them"
+    assert not natural_checks.asked([whole, early], words).good, "and with no less afterwards"
+    assert not natural_checks.asked([request(("user", "good morning")), whole], words).good
 
 
 @pytest.mark.parametrize(
