@@ -40,7 +40,9 @@ class Arbiter:
         if speech.text:
             return speech
         rejected = bool(commands.text) or commands.rejected or speech.rejected
-        return Recognition("", rejected=rejected, completeness=commands.completeness)
+        # What is rejected is no command; that one was begun is known without its words.
+        begun = None if commands.text else commands.completeness
+        return Recognition("", rejected=rejected, completeness=begun)
 
 
 def alike(one: str, other: str, least: float) -> bool:

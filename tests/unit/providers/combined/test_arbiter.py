@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vixio.core.chunk import Completeness
 from vixio.providers.asr import Recognition
 from vixio.providers.combined.arbiter import Arbiter, alike
 
@@ -70,3 +71,11 @@ def test_the_order_of_the_two_changes_little(one: str, other: str, least: float)
 def test_a_long_text_is_compared_quickly() -> None:
     letters = "abcdefghij" * 400
     assert not alike("turn on the light", letters, 0.75)
+
+
+def test_a_command_that_is_not_believed_is_not_complete_and_one_that_was_begun_is_known() -> None:
+    unsure = Recognition("good night", confidence=0.5, completeness=Completeness.COMPLETE)
+    nothing = Recognition("", rejected=True)
+    assert Arbiter().choose(unsure, nothing) == nothing
+    begun = Recognition("", rejected=True, completeness=Completeness.INCOMPLETE)
+    assert Arbiter().choose(begun, nothing) == begun
