@@ -76,8 +76,8 @@ _LEAST_SAMPLES: Final = LISTEN_RATE // 2
 _FEW: Final = 3
 """Symbols of one short word, which noise resembles more than it does a sentence: "You"."""
 _FEW_MORE: Final = 0.2
-"""By which their mean log-probability has to be better. Chosen by a few single words of the held-out
-sentences in the voices of eSpeak NG, of which none below that is right."""
+"""By which their mean log-probability has to be better. Chosen by a few single words of the
+held-out sentences in the voices of eSpeak NG, of which none below that is right."""
 _SYMBOLS_PER_SECOND: Final = 10
 _SYMBOLS_ALWAYS: Final = 8
 """Fast speech has 6.5 symbols a second (``max_tokens_per_second`` of the model's library). A model
