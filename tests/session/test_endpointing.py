@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.session.conversation import Conversation, on_virtual_time
 from vixio.core.chunk import Completeness
 from vixio.core.clock import now
+from vixio.core.errors import ProviderError
 from vixio.core.turns.endpointing import AdaptiveSilence, TurnProgress
 from vixio.providers.asr import Recognition
 from vixio.stations.turn_detector import TurnSettings
@@ -81,6 +82,52 @@ async def test_a_known_command_ends_a_turn_although_no_packet_comes() -> None:
         stopped = now()
         await talk.device.wait_for("transcript")
         assert now() - stopped <= 0.06
+
+
+@on_virtual_time
+async def test_the_end_waits_for_words_that_are_on_their_way_but_not_for_long() -> None:
+    """The answer cannot begin before them; if they only begin something, nobody is cut off."""
+    begun = Recognition("", rejected=True, completeness=Completeness.INCOMPLETE)
+    known = Recognition("turn on the lamp", completeness=Completeness.COMPLETE)
+    busy = ProviderError("asr", "busy")
+    cases: dict[str, tuple[Recognition | str | Exception, float, float]] = {
+        "anything": ("it is late", 0.45, 0.65),
+        "a command that is known": (known, 0.45, 0.65),
+        "words that only begin something": ("remind me to", 0.45, 1.0),
+        "the beginning of a known command": (begun, 0.45, 1.0),
+        "words that take very long": ("it is late", 3.0, 1.0),
+        "a recogniser that fails in the pause": (busy, 0.45, 0.65),
+    }
+    for case, (heard, delay, seconds) in cases.items():
+        talk = Conversation(
+            asr=ScriptedASR([heard, "it is late"], delay=delay),
+            endpointing=AdaptiveSilence,
+            turn=TurnSettings(think_ms=200),
+        )
+        async with talk.running():
+            talk.listen()
+            await talk.say(1.2, pause=5.0)
+            await talk.device.wait_for("stop")
+            marks = talk.ended[-1].marks
+        waited = marks["turn_end"] - marks["voice_end"]
+        assert seconds - 0.05 <= waited <= seconds + 0.12, (case, waited)
+        if seconds < 1.0 and heard is not busy:
+            assert marks["transcript"] == marks["turn_end"], case
+
+
+@on_virtual_time
+async def test_who_goes_on_before_the_words_are_known_is_not_cut_off() -> None:
+    talk = Conversation(
+        asr=ScriptedASR(["remind me to", "remind me to buy milk"], delay=0.45),
+        endpointing=AdaptiveSilence,
+        turn=TurnSettings(think_ms=200),
+    )
+    async with talk.running():
+        talk.listen()
+        await talk.device.play(silence(0.3) + speech(0.8) + silence(0.56))
+        await talk.say(0.8, pause=3.0)
+        await talk.device.wait_for("stop")
+        assert [sent.text for sent in talk.device.all("transcript")] == ["remind me to buy milk"]
 
 
 @on_virtual_time

@@ -38,7 +38,8 @@ class StationContext:
     the threads in which replies are encoded; None: in the event loop's own. ``session_tools`` runs
     tools for the session's agent, where there is a runtime. ``partial``,
     ``early``: the latest partial result of the recogniser, and what it made of all before a pause,
-    which the turn detector reads although it stands before the recogniser.
+    which the turn detector reads although it stands before the recogniser. ``words_due``: the
+    latter is on its way.
     ``phrases``: what the user may say besides commands for tools: the device's own exit phrases.
     """
 
@@ -55,6 +56,7 @@ class StationContext:
     session_tools: SessionTools | None = None
     partial: PartialTranscript | None = None
     early: EarlyTranscript | None = None
+    words_due: bool = False
     voice_latency: VoiceLatency = field(default_factory=VoiceLatency)
 
     def timeline(self, turn_id: int) -> TurnTimeline:

@@ -170,9 +170,10 @@ class ASRStation(ListeningStation):
                 self._begin(turn_id)
             case TurnPaused() if self._early and self._current is not None:
                 self._current.paused = self._current.resumes < MAX_EARLY
+                self.context.words_due = self._current.paused
                 self._current.changed.set()
             case TurnResumed() if self._current is not None:
-                self._current.paused = False
+                self._current.paused = self.context.words_due = False
                 self._current.resumes += 1
                 self._current.changed.set()
             case TurnEnded():
@@ -195,6 +196,7 @@ class ASRStation(ListeningStation):
             self._cancel(turn_id)
 
     def _begin(self, turn_id: int) -> None:
+        self.context.words_due = False
         utterance = _Utterance(turn_id)
         self._current = utterance
         self._running[turn_id] = utterance
@@ -314,6 +316,7 @@ class ASRStation(ListeningStation):
                     except Exception as error:  # noqa: BLE001 - there is another try at the end
                         self._note("early", error)
                         utterance.paused = False
+                        await self._tell_early(Transcript(turn_id, ""))
                         return None
                     continue
                 utterance.changed.clear()
@@ -330,6 +333,7 @@ class ASRStation(ListeningStation):
         turn_id, text, language = heard.turn_id, heard.text, heard.language
         if turn_id != self._newest:
             return
+        self.context.words_due = False
         known = heard.completeness or completeness(text, language or self.context.language)
         early = EarlyTranscript(turn_id, text, language, heard.emotion, known)
         self.context.early = early

@@ -250,6 +250,7 @@ class TurnDetectorStation(ListeningStation):
             context.language,
             turn_id,
             self._since_last,
+            context.words_due,
         )
         required = self._policy.required_silence(progress)
         # Bounded, so that a turn also ends when packets stop.

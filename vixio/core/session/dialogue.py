@@ -12,7 +12,6 @@ from vixio.core.chunk import (
     Abort,
     AudioIn,
     Chunk,
-    Completeness,
     EarlyTranscript,
     ListenStart,
     ListenStop,
@@ -269,8 +268,7 @@ class Dialogue:
                 free = self._slot.reply is None and not self.waiting and not self._over
                 if text and free and self._answers.would_ask(text):
                     self._ahead.begin(chunk, self.engine)
-                if chunk.completeness is Completeness.COMPLETE:
-                    self._post(self._may_end)  # before another packet comes
+                self._post(self._may_end)  # before another packet comes
             case TurnResumed():
                 self._ahead.drop()
             case Transcript(turn_id=turn_id, text=text, rejected=rejected):

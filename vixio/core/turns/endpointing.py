@@ -23,9 +23,9 @@ class TurnProgress:
     ``length``: since the turn began, pre-roll included. ``silence``: since the last voiced audio.
     ``pauses``: the earlier pauses of this turn, after which the user went on. ``partial``: the
     words recognised so far, empty if the recogniser gives no partial results. ``early``: what it
-    made of all that was said before this pause, once that is known. ``turn_id``: rises from turn to
-    turn. ``since_last``: from the last voice of the turn before to the first of this one; None if
-    there was none before.
+    made of all that was said before this pause, once that is known; ``words_due``: that is on its
+    way. ``turn_id``: rises from turn to turn. ``since_last``: from the last voice of the turn
+    before to the first of this one; None if there was none before.
     """
 
     mode: ListenMode
@@ -37,6 +37,7 @@ class TurnProgress:
     language: str = ""
     turn_id: int = 0
     since_last: float | None = None
+    words_due: bool = False
 
 
 class EndpointingPolicy(Protocol):
@@ -97,8 +98,9 @@ class Hesitation:
 class AdaptiveSilence:
     """Waits ``seconds``, less behind a command that is known, longer behind a beginning.
 
-    And longer for people who pause often. The answer is between :data:`SHORTEST` and
-    :data:`LONGEST` times ``seconds``.
+    And longer for people who pause often, and while the words are on their way: an answer cannot
+    begin before them anyway. The result is between :data:`SHORTEST` and :data:`LONGEST` times
+    ``seconds``.
     """
 
     def __init__(self, seconds: float = 0.5, hesitation: Hesitation | None = None) -> None:
@@ -115,7 +117,7 @@ class AdaptiveSilence:
             known = early.completeness
         else:  # partial words may be without the last one, so they are never complete
             known = completeness(progress.partial, progress.language)
-        if known is Completeness.INCOMPLETE:
+        if progress.words_due or known is Completeness.INCOMPLETE:
             return self._longest
         return SHORTEST * usual if known is Completeness.COMPLETE else usual
 
