@@ -61,8 +61,10 @@ async def test_the_voice_is_where_it_was_said(server: ScriptedServer, shared: bo
         loud = [index for index, level in enumerate(heard) if level > 1000]
         assert 10 <= len(loud) <= 12
         assert loud == list(range(loud[0], loud[-1] + 1))
-        # A packet is sent when its last sample is recorded.
-        first = server.talk.binaries[loud[0]][0]
+        # A packet is sent when its last sample is recorded. On a busy machine it may be late, so
+        # the most punctual one tells when the others were due.
+        punctual = min(at - 0.06 * number for number, (at, _) in enumerate(server.talk.binaries))
+        first = punctual + 0.06 * loud[0]
         assert 0.055 <= first - spoken.voice_start < 0.3
 
 

@@ -158,7 +158,7 @@ async def test_a_killed_instance_costs_a_call_and_an_idempotent_one_is_repeated(
     real: BrokerServer, url: str, name: str, tmp_path: Path
 ) -> None:
     once, again = tmp_path / "once", tmp_path / "again"
-    async with source(url, name, idle_timeout=3) as (broker, session):
+    async with source(url, name, idle_timeout=6) as (broker, session):
         async with command(tmp_path, url, name) as first:
             await until(session.toolset.definitions, what="tools", seconds=LIMIT)
             await until(broker.tools, what="tools", seconds=LIMIT)

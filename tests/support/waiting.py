@@ -12,7 +12,7 @@ each look costs what a packet does."""
 
 
 async def until(
-    condition: Callable[[], object], *, what: str = "a condition", seconds: float = 30.0
+    condition: Callable[[], object], *, what: str = "a condition", seconds: float = 90.0
 ) -> None:
     """Wait until ``condition()`` is true.
 

@@ -14,7 +14,7 @@ from vixio.providers.openai_agent.provider import OpenAIAgentProvider
 KEY = "sk-very-secret-0123456789"
 REQUEST = AgentRequest(1, "hello")
 
-LIMIT = 30.0
+LIMIT = 90.0
 """Seconds."""
 
 

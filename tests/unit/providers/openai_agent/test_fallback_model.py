@@ -21,7 +21,7 @@ from vixio.providers.openai_agent.fallback_backend import (
     FallbackAgentSettings,
 )
 
-LIMIT = 30.0
+LIMIT = 90.0
 
 
 @asynccontextmanager

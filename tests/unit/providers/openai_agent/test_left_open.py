@@ -20,7 +20,7 @@ from vixio.providers.openai_agent.provider import OpenAIAgentProvider
 Api = Literal["chat_completions", "responses"]
 
 APIS: tuple[Api, ...] = ("chat_completions", "responses")
-LIMIT = 30.0
+LIMIT = 90.0
 
 
 def agent_of(server: LLMServer, api: Api, stall_timeout: float = LIMIT) -> OpenAIAgentProvider:

@@ -34,7 +34,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore"),  # the warnings of LiteLLM itself
 ]
 
-LIMIT = 30.0
+LIMIT = 90.0
 WORDS = "Grüß Gott, 你好 🙂."
 
 

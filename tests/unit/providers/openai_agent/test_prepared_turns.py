@@ -15,7 +15,7 @@ from vixio.core.tools.toolset import DEVICE_SOURCE
 from vixio.core.turns.runner import PreparedTurn, TurnRunner
 from vixio.providers.openai_agent.backend import OpenAIAgentBackend
 
-LIMIT = 30.0
+LIMIT = 90.0
 
 
 def prepare(talk: Talk, words: str, turn_id: int = 1) -> PreparedTurn:

@@ -24,7 +24,7 @@ from vixio.core.tools.types import JsonObject, ToolDefinition
 from vixio.providers.agent import AgentEvent, AgentRequest
 from vixio.providers.openai_agent.provider import OpenAIAgentProvider
 
-LIMIT = 30.0
+LIMIT = 90.0
 
 
 async def _turn(agent: OpenAIAgentProvider, request: AgentRequest) -> list[AgentEvent]:

@@ -13,7 +13,7 @@ from vixio.core.metrics import ModelUse
 from vixio.providers.agent import AgentEvent, AgentRequest
 from vixio.providers.openai_agent.provider import OpenAIAgentProvider
 
-LIMIT = 30.0
+LIMIT = 90.0
 WORDS = "Grüß Gott, 你好 🙂."
 
 

@@ -17,7 +17,7 @@ from vixio.core.metrics import ModelUse
 from vixio.providers.agent import AgentBackend, AgentProvider, AgentRequest
 from vixio.settings.provider import AgentSection
 
-LIMIT = 30.0
+LIMIT = 90.0
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from vixio.providers.openai_agent.settings import TurnSettings
 from vixio.providers.openai_agent.turn_loop import TurnLoop
 from vixio.testing.clock import run_virtual
 
-LIMIT = 45.0
+LIMIT = 90.0
 PATIENCE = 3_000.0
 
 
