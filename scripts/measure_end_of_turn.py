@@ -5,6 +5,7 @@
     python scripts/measure_end_of_turn.py RECORDING [FOLDER ...]   # yours, a file an utterance
     python scripts/measure_end_of_turn.py --sweep            # which pause is cut at which setting
     python scripts/measure_end_of_turn.py --asr pocketsphinx --thresholds 500   # by words, too
+    python scripts/measure_end_of_turn.py --others           # while others talk in the room
 
 Speech goes through Opus as a device encodes it, the server's decoder, the real Silero VAD and the
 real turn detector. Time is that of the audio: the figures do not depend on the machine, and are
@@ -38,6 +39,9 @@ from vixio.providers import registry
 from vixio.providers.asr import SpeechHints
 from vixio.providers.vad import VADProvider
 from vixio.settings.provider import ASRSection
+from vixio.stations.vad import VADSettings
+from vixio.testing.voices import Voices
+from vixio_bench.background import SOON_S, among, end_of_turn
 from vixio_bench.end_of_turn import (
     ANSWER_S,
     Heard,
@@ -53,6 +57,7 @@ from vixio_bench.paused_speech import KNOWN, fluent, hesitating, recorded, with_
 from vixio_bench.speech_corpus.device import TOOLS
 
 THRESHOLDS_MS = (200, 300, 400, 500, 600, 700, 800, 1000)
+OTHERS_DB = (20.0, 15.0, 10.0, 5.0)
 PAUSES_MS = (200, 300, 400, 500, 600, 700, 800, 1000, 1200)
 
 
@@ -97,6 +102,32 @@ async def table(
             print(f"\nwait longer than without the words: {later(plain, outcomes):.1%}\n")
 
 
+async def with_others(vad: VADProvider, limit: int | None, seed: int) -> None:
+    """Print how soon a turn ends while others talk, with ``listening.background_db`` and without.
+
+    Each sentence among one, three or six of them.
+    """
+    print("\n| others are quieter by | background_db | ended within 1.5 s | wait ms | cut |")
+    print("|---|---|---|---|---|")
+    said = list(fluent(limit or 24))
+    for quieter in OTHERS_DB:
+        voices, draw = Voices(repeatable=True), np.random.default_rng(seed)
+        room = [
+            among(voices, each, (1, 3, 6)[number % 3], quieter, draw)
+            for number, each in enumerate(said)
+        ]
+        for margin in (0.0, VADSettings().background_db):
+            settings = VADSettings(background_db=margin)
+            ended = [
+                await end_of_turn(vad, each, settings, number) for number, each in enumerate(room)
+            ]
+            waits = [each.wait for each in ended if each.wait is not None]
+            soon = sum(wait <= SOON_S for wait in waits) / len(ended)
+            middle = f"{np.median(waits) * 1000:.0f}" if waits else "–"
+            cut = sum(each.cut for each in ended) / len(ended)
+            print(f"| {quieter:g} dB | {margin:g} | {soon:.0%} | {middle} | {cut:.1%} |")
+
+
 async def sweep(vad: VADProvider, thresholds: list[int], limit: int | None) -> None:
     """Print the share that is cut by one pause, for pauses of each length."""
     print("\n| pause ms | " + " | ".join(map(str, thresholds)) + " |")
@@ -126,7 +157,9 @@ async def measure(options: argparse.Namespace) -> None:
             tools = ToolSet()
             tools.replace("device", TOOLS)
             words = Words(asr, SpeechHints(tools.definitions(), "en"))
-        if options.sweep:
+        if options.others:
+            await with_others(vad, limit, options.seed)
+        elif options.sweep:
             await sweep(vad, thresholds, limit)
         elif options.recordings:
             files = recorded(options.recordings)
@@ -150,6 +183,7 @@ def main() -> None:
     parser.add_argument("--thresholds", type=int, nargs="+", default=[*THRESHOLDS_MS])
     parser.add_argument("--min-seconds", type=float, default=0.0, help="shortest recording")
     parser.add_argument("--sweep", action="store_true", help="one pause of each length instead")
+    parser.add_argument("--others", action="store_true", help="while others talk, instead")
     parser.add_argument("--seed", type=int, default=1, help="of the drawn pauses")
     parser.add_argument("--asr", metavar="NAME", help="by the words of this recogniser, too")
     parser.add_argument("--limit", type=int, help="so many made sentences in each voice")

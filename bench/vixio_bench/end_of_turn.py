@@ -157,11 +157,13 @@ def packets(utterance: Utterance, seed: int) -> Iterator[bytes]:
             yield decoder.decode(encoder.encode(frame))
 
 
-async def hear(vad: VADProvider, utterance: Utterance, seed: int = 0) -> Heard:
-    """Pass an utterance through the VAD station with its default settings."""
+async def hear(
+    vad: VADProvider, utterance: Utterance, seed: int = 0, settings: VADSettings | None = None
+) -> Heard:
+    """Pass an utterance through the VAD station. ``settings``: default: its own."""
     # The detector is asked faster than in real time, so its answers have no deadline here.
-    station = VADStation(vad, replace(VADSettings(), timeout=3600.0))
-    _bind(station)
+    station = VADStation(vad, replace(settings or VADSettings(), timeout=3600.0))
+    bind(station)
     # The station's deadline is a reading of the loop's clock.
     start = asyncio.get_running_loop().time()
     heard: list[tuple[float, Chunk]] = []
@@ -202,7 +204,7 @@ async def decide(heard: Heard, end_silence_ms: int, words: Words | None = None) 
     settings = TurnSettings(end_silence_ms=end_silence_ms, max_utterance_ms=600_000)
     policy = AdaptiveSilence(end_silence_ms / 1000)
     station = TurnDetectorStation(settings, None if words is None else lambda: policy)
-    _bind(station)
+    bind(station)
     await station.feed(ListenStart(ListenMode.AUTO), 0.0)
     resumed: list[float] = []
     ended: float | None = None
@@ -240,7 +242,9 @@ def _early(turn_id: int, heard: Recognition) -> EarlyTranscript:
     return EarlyTranscript(turn_id, heard.text, heard.language, completeness=known)
 
 
-def _bind(station: ListeningStation) -> None:
+def bind(station: ListeningStation) -> None:
+    """Give a station what it needs, without a session."""
+
     async def nothing(_: object) -> None:
         return None
 

@@ -98,9 +98,13 @@ class VoiceStarted(Chunk):
 
 @dataclass(frozen=True, slots=True)
 class VoiceEnded(Chunk):
-    """Speech paused; ``silence_ms`` of audio since its last voiced window have been heard."""
+    """Speech paused; ``silence_ms`` of audio since its last voiced window have been heard.
+
+    ``others_ms``: of audio before that in which only other people were heard.
+    """
 
     silence_ms: int = 0
+    others_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)

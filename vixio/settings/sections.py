@@ -231,6 +231,7 @@ class ListeningSettings(Section):
     exit_threshold: Probability = 0.35
     min_speech_ms: int = Field(default=96, ge=0, le=2_000)
     min_pause_ms: int = Field(default=64, ge=0, le=2_000)
+    background_db: float = Field(default=8.0, ge=0, le=60)
     end_silence_ms: int = Field(default=500, ge=100, le=10_000)
     end_of_turn: Literal["words", "silence"] = "words"
     """What decides about it: :mod:`vixio.core.turns.endpointing`."""

@@ -77,6 +77,8 @@ class TurnDetectorStation(ListeningStation):
         self._turn_id = 0
         self._voice = False
         self._silence = 0.0
+        self._others = 0.0
+        """Seconds before the silence in which only other people were heard."""
         self._length = 0.0
         self._pre_roll = 0.0
         self._heard_any = False
@@ -118,8 +120,9 @@ class TurnDetectorStation(ListeningStation):
                 return self._audio(chunk, now)
             case VoiceStarted(ago_ms=ago_ms):
                 return self._voice_started(ago_ms)
-            case VoiceEnded(silence_ms=silence_ms):
+            case VoiceEnded(silence_ms=silence_ms, others_ms=others_ms):
                 self._voice = False
+                self._others = others_ms / 1000
                 self.context.early = None  # that of the pause before may have come too late
                 self._silence = silence_ms / 1000
                 self._ask_policy()
@@ -198,7 +201,7 @@ class TurnDetectorStation(ListeningStation):
         if self._turn_id and not self._voice:
             self._pauses.append(self._silence)
         self._voice = True
-        self._silence = 0.0
+        self._silence = self._others = 0.0
         if self._turn_id or self._mode is ListenMode.MANUAL:
             paused, self._paused = self._paused, False
             return (TurnResumed(self._turn_id),) if paused else ()
@@ -225,7 +228,7 @@ class TurnDetectorStation(ListeningStation):
         self._turn_id = self.context.history.next_turn_id()
         self._length = 0.0
         self._pre_roll = 0.0
-        self._silence = 0.0
+        self._silence = self._others = 0.0
         self._pauses.clear()
         self._since_last = None
         self._paused = False
@@ -266,11 +269,11 @@ class TurnDetectorStation(ListeningStation):
     def _end(self, reason: str, now: float) -> TurnEnded:
         turn_id = self._turn_id
         timeline = self.context.timeline(turn_id)
-        self._ended_at = now - self._silence
+        self._ended_at = now - self._silence - self._others
         timeline.mark("voice_end", self._ended_at)
         timeline.mark("turn_end", now)
         self._turn_id = 0
-        speech_s = max(0.0, self._length - self._pre_roll - self._silence)
+        speech_s = max(0.0, self._length - self._pre_roll - (now - self._ended_at))
         return TurnEnded(turn_id, reason, round(speech_s * 1000))
 
     def _drop(self) -> Sequence[Chunk]:

@@ -94,6 +94,7 @@ async def _play(device: SimulatedDevice, situation: Situation) -> Outcome:
     await device.wait_for(device.connected_and_listening, what="a listening microphone")
     samples = np.clip(situation.sound * 32768, -32768, 32767).astype("<i2")
     spoken = await device.say(Pcm(samples.tobytes(), LISTEN_RATE))
+    ends = spoken.voice_end if situation.ends is None else spoken.start + situation.ends
     wait = NO_ANSWER_S if situation.expected == "" else ANSWER_S
     answered = True
     while answered:
@@ -103,9 +104,9 @@ async def _play(device: SimulatedDevice, situation: Situation) -> Outcome:
             answered = False
         else:
             wait = NO_ANSWER_S  # the rest of what was cut may be answered as well
-        if answered and device.replies[-1].tts_start >= spoken.voice_end:
+        if answered and device.replies[-1].tts_start >= ends:
             break
-    return judge(situation, spoken.voice_end, device.replies[before:])
+    return judge(situation, ends, device.replies[before:])
 
 
 def judge(situation: Situation, voice_end: float, replies: Sequence[Reply]) -> Outcome:

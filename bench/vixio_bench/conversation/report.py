@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import math
 import statistics
 import sys
 from collections.abc import Iterable, Sequence
@@ -27,13 +28,17 @@ from vixio_bench.conversation.play import Outcome, Played, play
 from vixio_bench.conversation.situations import situations
 
 WAYS: Final[dict[str, dict[str, Any]]] = {
-    "off": {"think_ms": 0, "end_of_turn": "silence"},
+    "off": {"think_ms": 0, "end_of_turn": "silence", "background_db": 0},
     "on": {},
 }
 
 RESPONSE_MS: Final = 560.0
 """From the last word of a known command to the sound, p50; 160 ms of it are
 ``output.start_lead_ms``."""
+AMONG_OTHERS_MS: Final = 1_800.0
+"""While others talk: a turn that ends 1.5 s behind the user, the recogniser, and
+``output.start_lead_ms``."""
+AMONG_OTHERS: Final = 0.9
 LATER_MS: Final = 150.0
 """By so much an answer counts as later: two packets and the machine's own scatter."""
 LATER_AT_MOST: Final = 0.02
@@ -92,11 +97,18 @@ def marks(off: Figures, on: Figures) -> list[tuple[str, bool]]:
     number = len(on.played.outcomes)
     dropped = on.played.counters["turn.ahead_dropped"]
     clipped = sum(outcome.clipped_ms for outcome in on.played.outcomes)
+    others = on.of(("others",))
+    prompt = sum((each.response_ms or math.inf) <= AMONG_OTHERS_MS for each in others)
+    promptly = f"{prompt} of {len(others)}"
     answered = sum(not outcome.right for outcome in on.of(("cough",)))
     return [
         (
             f"known commands answered within {RESPONSE_MS:.0f} ms (p50): {_ms(response)}",
             response is not None and response <= RESPONSE_MS,
+        ),
+        (
+            f"among others, {AMONG_OTHERS:.0%} answered in {AMONG_OTHERS_MS:.0f} ms: {promptly}",
+            bool(others) and prompt >= AMONG_OTHERS * len(others),
         ),
         (
             f"no more users cut off than without: {on.cut(every)}, without {off.cut(every)}",

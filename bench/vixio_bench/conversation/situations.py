@@ -1,4 +1,5 @@
-"""What is said to the device: commands with and without pauses, other speech, noise, coughs."""
+"""What is said to the device: commands with and without pauses, in noise and while others talk,
+other speech, coughs."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from vixio.core.audio import LISTEN_RATE
 from vixio.testing.voices import Floats, Speaker, Voices
+from vixio_bench.background import among
 from vixio_bench.end_of_turn import PEAK_DB
 from vixio_bench.paused_speech import PAUSE_MEDIAN_S, PAUSE_SPREAD, paused
 
@@ -44,18 +46,25 @@ OTHER: Final = (
     "I will be ten minutes late",
 )
 
+OTHERS_DB: Final = 10.0
+"""By which others in the room are quieter than the user."""
+
 NOISES_DB: Final = (-46.0, -38.0)
 """Pink noise of the room, below full scale; the voice's peaks are at -9 dB."""
 
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """``expected``: the words that are to be heard; None: any, and "" for no answer at all."""
+    """``expected``: the words that are to be heard; None: any, and "" for no answer at all.
+
+    ``ends``: seconds after which the user's voice ends, where others are heard behind it.
+    """
 
     group: str
     name: str
     sound: Floats
     expected: str | None
+    ends: float | None = None
 
 
 def situations(seed: int, limit: int | None = None) -> list[Situation]:
@@ -88,6 +97,11 @@ def _every(draw: np.random.Generator) -> Iterator[Situation]:
         for parts in COMMANDS[:6]:
             clean = said("noise", [" ".join(parts)], [], SPEAKERS[0])
             yield Situation("noise", clean.name, clean.sound + _pink(clean, level), clean.expected)
+    for number, parts in enumerate(COMMANDS):
+        who = SPEAKERS[number % len(SPEAKERS)]
+        spoken = paused(voices, [" ".join(parts)], [], who)
+        room = among(voices, spoken, (1, 3, 6)[number % 3], OTHERS_DB, draw)
+        yield Situation("others", spoken.name, _loud(room.utterance.sound), None, room.ends)
     for text in OTHER:
         each = said("other", [text], [], SPEAKERS[0])
         yield Situation("other", each.name, each.sound, None)

@@ -18,6 +18,7 @@ from vixio_bench.conversation.situations import Situation, situations
 SILENT = np.zeros(0, np.float32)
 COMMAND = Situation("known", "turn it up", SILENT, "turn it up")
 COUGH = Situation("cough", "cough", SILENT, "")
+OTHERS = Situation("others", "turn it up", SILENT, None, 3.0)
 OTHER = Situation("other", "a long day", SILENT, None)
 
 
@@ -50,7 +51,8 @@ def figures(outcomes: list[Outcome], dropped: int = 0) -> Figures:
 
 GOOD = Outcome(COMMAND, 540.0, cut=False, right=True, clipped_ms=0.0, gap_ms=0.0)
 QUIET = Outcome(COUGH, None, cut=False, right=True, clipped_ms=0.0, gap_ms=0.0)
-BEFORE = [replace(GOOD, response_ms=820.0), QUIET]
+AMONG = Outcome(OTHERS, 1_400.0, cut=False, right=True, clipped_ms=0.0, gap_ms=0.0)
+BEFORE = [replace(GOOD, response_ms=820.0), replace(AMONG, response_ms=4_500.0), QUIET]
 
 
 def missed(on: list[Outcome], dropped: int = 0, off: list[Outcome] | None = None) -> list[str]:
@@ -59,14 +61,16 @@ def missed(on: list[Outcome], dropped: int = 0, off: list[Outcome] | None = None
 
 
 def test_each_mark_can_be_missed() -> None:
-    assert not missed([GOOD, QUIET])
+    assert not missed([GOOD, AMONG, QUIET])
     for on, dropped, words in (
-        ([replace(GOOD, response_ms=561.0), QUIET], 0, "answered within"),
-        ([replace(GOOD, cut=True), QUIET], 0, "cut off"),
-        ([replace(GOOD, response_ms=1_000.0), QUIET], 0, "answered later"),
-        ([GOOD, QUIET], 2, "in vain"),
-        ([replace(GOOD, clipped_ms=60.0), QUIET], 0, "clipped"),
-        ([GOOD, replace(QUIET, right=False)], 0, "cough"),
+        ([replace(GOOD, response_ms=561.0), AMONG, QUIET], 0, "answered within"),
+        ([replace(GOOD, cut=True), AMONG, QUIET], 0, "cut off"),
+        ([replace(GOOD, response_ms=1_000.0), AMONG, QUIET], 0, "answered later"),
+        ([GOOD, AMONG, QUIET], 2, "in vain"),
+        ([GOOD, replace(AMONG, response_ms=1_801.0), QUIET], 0, "among others"),
+        ([GOOD, replace(AMONG, response_ms=None), QUIET], 0, "among others"),
+        ([replace(GOOD, clipped_ms=60.0), AMONG, QUIET], 0, "clipped"),
+        ([GOOD, AMONG, replace(QUIET, right=False)], 0, "cough"),
     ):
         assert any(words in line for line in missed(on, dropped)), words
 
@@ -79,7 +83,7 @@ def test_there_are_enough_situations_and_the_same_for_the_same_seed() -> None:
     first = situations(1)
     assert len(first) >= 80
     assert {each.group for each in first} == {
-        *("known", "hesitating", "slow", "noise", "other", "cough")
+        *("known", "hesitating", "slow", "noise", "others", "other", "cough")
     }
     assert [len(each.sound) for each in situations(1, limit=2)] == pytest.approx(
         [len(each.sound) for each in situations(1, limit=2)], rel=0.05
@@ -94,13 +98,13 @@ def test_a_short_run(
 ) -> None:
     monkeypatch.setattr(play, "ANSWER_S", 120.0)  # the machine may be busy
     file = tmp_path / "conversation.json"
-    main(["--limit", "1", "--devices", "6", "--json", str(file)])
+    main(["--limit", "1", "--devices", "7", "--json", str(file)])
     shown = capsys.readouterr().out
     assert "| known | 1 |" in shown
     found = json.loads(file.read_text(encoding="utf-8"))
     for way in ("off", "on"):
         assert [each["group"] for each in found[way]] == [
-            *("known", "hesitating", "slow", "noise", "other", "cough")
+            *("known", "hesitating", "slow", "noise", "others", "other", "cough")
         ]
         known, cough = found[way][0], found[way][-1]
         assert known["response_ms"] > 0
@@ -108,6 +112,6 @@ def test_a_short_run(
 
 
 def test_the_table_has_a_line_for_each_kind() -> None:
-    text = table(figures(BEFORE), figures([GOOD, QUIET]))
+    text = table(figures(BEFORE), figures([GOOD, AMONG, QUIET]))
     assert "| known | 1 | 820 ms, 820 ms | 540 ms, 540 ms | 0 | 0 | 1 | 1 |" in text
     assert "| cough | 1 | –, – | –, – | 0 | 0 | 1 | 1 |" in text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import wave
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -14,7 +15,9 @@ import pytest
 from vixio.core.audio import LISTEN_RATE
 from vixio.providers import registry
 from vixio.providers.vad import VADProvider
+from vixio.stations.vad import VADSettings
 from vixio.testing.voices import Voices
+from vixio_bench.background import SOON_S, Ended, among, end_of_turn
 from vixio_bench.end_of_turn import FRAME_S, Outcome, Utterance, decide, hear, summary, trimmed
 from vixio_bench.paused_speech import hesitating, paused, recorded
 from vixio_bench.speech_corpus import held_out
@@ -77,6 +80,39 @@ def test_an_answer_that_comes_later_than_the_rest_is_no_early_one() -> None:
     assert outcome.answered_early(gap - 0.01)
     assert not outcome.answered_early(gap + 0.01)
     assert 0.3 < gap < 0.7
+
+
+def test_a_turn_ends_while_others_talk() -> None:
+    """At 10 dB below the user, by the level; the detector alone hears a voice in most pauses."""
+    voices, draw = Voices(repeatable=True), np.random.default_rng(1)
+    said = [
+        paused(voices, ["turn off the lamp in the bedroom"], [], who) for who in held_out.SPEAKERS
+    ]
+    room = [among(voices, each, number % 3 * 2 + 1, 10.0, draw) for number, each in enumerate(said)]
+
+    async def run(vad: VADProvider) -> list[list[Ended]]:
+        return [
+            [await end_of_turn(vad, each, VADSettings(background_db=margin), 0) for each in room]
+            for margin in (0.0, 8.0)
+        ]
+
+    without, by_level = with_silero(run)
+    assert sum(each.wait is None or each.wait > SOON_S for each in without) >= 4
+    assert all(each.wait is not None and each.wait <= SOON_S for each in by_level), by_level
+    assert not any(each.cut for each in by_level)
+
+
+def test_the_level_changes_nothing_in_a_quiet_room() -> None:
+    utterances = [one_pause(0.35), one_pause(0.8)]
+
+    async def run(vad: VADProvider, margin: float) -> list[Outcome]:
+        settings = VADSettings(background_db=margin)
+        return [await decide(await hear(vad, each, 0, settings), 500) for each in utterances]
+
+    with_level, without = (
+        with_silero(partial(run, margin=margin)) for margin in (VADSettings().background_db, 0.0)
+    )
+    assert with_level == without
 
 
 def test_a_summary_counts_utterances_and_seconds() -> None:

@@ -56,8 +56,8 @@ def test_every_key_reaches_its_part(tmp_path: Path) -> None:
         """
         assistant: {language: zh, wake_reply: 在}
         listening: {threshold: 0.6, exit_threshold: 0.2, min_speech_ms: 11, min_pause_ms: 12,
-          end_silence_ms: 700, pre_roll_ms: 13, max_utterance_ms: 9000, jitter_ms: 14,
-          stall_ms: 1500, think_ms: 150, interruption: pause}
+          background_db: 6, end_silence_ms: 700, pre_roll_ms: 13, max_utterance_ms: 9000,
+          jitter_ms: 14, stall_ms: 1500, think_ms: 150, interruption: pause}
         output: {sample_rate: 16000, frame_ms: 20, head_start_ms: 120, opus_application: voip,
           opus_complexity: 4, opus_bitrate: 17000}
         timeouts: {turn: 1, asr: 2, agent_first: 3, agent_next: 4, tts: 5, vad: 6}
@@ -66,7 +66,7 @@ def test_every_key_reaches_its_part(tmp_path: Path) -> None:
     session = settings.session_settings()
     assert (session.language, session.wake_reply) == ("zh", "在")
     assert (session.timeouts.turn, session.pacer.head_start_ms) == (1, 120)
-    assert settings.vad_settings() == VADSettings(0.6, 0.2, 11, 12, timeout=6)
+    assert settings.vad_settings() == VADSettings(0.6, 0.2, 11, 12, 6, timeout=6)
     assert settings.turn_settings() == TurnSettings(700, 13, 9000, 14, 1500, 150)
     assert settings.interruption() is PauseAtVoice
     assert settings.time_limits() == Timeouts(
