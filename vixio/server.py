@@ -354,7 +354,10 @@ class Server:
     async def _load(self) -> None:
         self.admission.loading = True
         try:
-            await self.providers.load(self._shared.start, self._shared.agent_ready)
+            await asyncio.gather(
+                self.providers.load(self._shared.start, self._shared.agent_ready),
+                self.create_engine.load(),
+            )
         finally:
             self.admission.loading = False
             self._shared.agent_ready()

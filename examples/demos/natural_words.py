@@ -58,7 +58,7 @@ def _pairs(text: str, language: Language) -> Iterator[tuple[str, str]]:
     if language == "zh":
         from pypinyin import lazy_pinyin
 
-        from vixio.providers.kokoro.chinese_numbers import spelled
+        from vixio.language.normalisation.chinese import spelled
 
         for unit in units(spelled(text)):
             yield unit, lazy_pinyin(unit)[0]

@@ -114,3 +114,36 @@ async def test_a_file_has_what_a_server_would_say(tmp_path: Path) -> None:
     with wave.open(str(wav)) as file:
         written = file.getnframes() / file.getframerate()
     assert written == pytest.approx(length + 2 * SENTENCE_PAUSE_S, abs=0.05)
+
+
+class Noting(Voice):
+    """Keeps the words as well."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words: list[str] = []
+
+    async def synthesize(self, text: str, *, language: str = "") -> AsyncIterator[bytes]:
+        self.words.append(text)
+        async for pcm in super().synthesize(text, language=language):
+            yield pcm
+
+
+@pytest.mark.parametrize(
+    ("normalise", "words"),
+    [(True, {"Tea at 8 oh 5.", "Tea at eight oh five."}), (False, {"Tea at 8:05."})],
+)
+async def test_numbers_are_spoken_as_they_are_read(normalise: bool, words: set[str]) -> None:
+    voice = Noting()
+    config = settings(output={"normalise": normalise})
+    async with (
+        serving(config, asr=WaveformASR({}), tts=voice) as running,
+        SimulatedDevice(running.device(mode="manual")) as device,
+    ):
+        session = running.session(device.config.device_id)
+        assert session is not None
+        session.say("Tea at 8:05.")
+        reply = await device.wait_for_reply()
+    assert set(voice.words) <= words, "the second with the extra wetext"
+    assert len(voice.words) == 1
+    assert reply.text == "Tea at 8:05."

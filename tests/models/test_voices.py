@@ -20,10 +20,10 @@ import pytest_asyncio
 from tests.models.needs import needs
 from vixio.cli.diagnostics.spoken import as_heard, resampled
 from vixio.core.audio import pcm_seconds
+from vixio.language.normalisation.chinese import spelled
 from vixio.providers.asr import ASRProvider, SpeechHints
 from vixio.providers.kokoro import provider as kokoro
 from vixio.providers.kokoro.chinese import HAN
-from vixio.providers.kokoro.chinese_numbers import spelled
 from vixio.providers.kokoro.files import voice_names
 from vixio.providers.kokoro.provider import KokoroSettings, KokoroTTSProvider
 from vixio.providers.moonshine.provider import MoonshineASRProvider

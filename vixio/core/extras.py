@@ -32,6 +32,7 @@ Extra = Literal[
     "rabbitmq",
     "sherpa",
     "ten",
+    "wetext",
     "whisper",
 ]
 """The extras of pyproject.toml, without `dev`."""

@@ -277,6 +277,8 @@ class OutputSettings(Section):
     """Seconds of speech after which an answer ends at its next sentence; 0: no limit."""
     loudness: Annotated[float, Field(ge=-40, le=-10)] | None = -20.0
     """Level of every voice, in dB of full scale (RMS of the speech); None: unchanged."""
+    normalise: bool = True
+    """Whether voices get numbers, units, dates and addresses as they are read, not as written."""
 
     @field_validator("sample_rate", "frame_ms", mode="before")
     @classmethod

@@ -16,6 +16,7 @@ from vixio.core.metrics import Counters
 from vixio.core.station import StationContext
 from vixio.core.streams import closing
 from vixio.core.tools.toolset import ToolSet
+from vixio.language.normalisation.normaliser import Normaliser
 from vixio.providers.tts import TTSProvider
 from vixio.stations.tts import CLAUSE_PAUSE_S, MAX_FAILED, SENTENCE_PAUSE_S, TTSStation
 
@@ -195,3 +196,36 @@ async def test_a_silence_that_there_was_anyway_counts_as_the_pause(
         if isinstance(chunk, AudioOut) and not any(chunk.pcm)
     ]
     assert silent == [round(SENTENCE_PAUSE_S - 0.1, 2)]
+
+
+class Recording(Tone):
+    """Notes what it is given to speak."""
+
+    def __init__(self) -> None:
+        super().__init__("recording", 1_000)
+        self.spoken: list[str] = []
+
+    async def synthesize(self, text: str, *, language: str = "") -> AsyncIterator[bytes]:
+        self.spoken.append(text)
+        async with closing(super().synthesize(text, language=language)) as pieces_:
+            async for pcm in pieces_:
+                yield pcm
+
+
+@pytest.mark.parametrize(
+    ("normaliser", "spoken"), [(Normaliser(), "At 8 oh 5."), (None, "At 8:05.")]
+)
+async def test_numbers_are_read_and_shown_as_they_are_written(
+    normaliser: Normaliser | None, spoken: str
+) -> None:
+    voice = Recording()
+    made = await station_output(TTSStation(voice, loudness=None, normaliser=normaliser), "At 8:05.")
+    assert voice.spoken == [spoken]
+    assert [chunk.text for chunk in made if isinstance(chunk, Sentence)] == ["At 8:05."]
+
+
+async def test_numbers_are_read_in_the_language_of_the_session() -> None:
+    voice = Recording()
+    station = TTSStation(voice, loudness=None, normaliser=Normaliser())
+    await reply_of(station, Sentence(1, "12:30", "12:30"), language="zh-CN")
+    assert voice.spoken == ["十二点三十分"]

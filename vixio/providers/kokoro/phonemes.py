@@ -10,9 +10,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from vixio.language.normalisation.normaliser import read
 from vixio.providers.kokoro.chinese import HAN, Mandarin
-from vixio.providers.kokoro.chinese_numbers import spelled
-from vixio.providers.local_voice.english import spelled as english_numbers
 from vixio.providers.local_voice.phonemes import Phonemes
 
 _ESPEAK: Final = {
@@ -129,11 +128,7 @@ class KokoroPhonemes:
         """
         text = _DASH.sub(", ", text)
         chinese = language.startswith("zh")
-        if HAN.search(text) or (chinese and not re.search("[A-Za-z]", text)):
-            text = spelled(text)
-        elif chinese or language.startswith("en"):
-            text = english_numbers(text)
-        text = text.translate(_MARKS)
+        text = read(text, language).translate(_MARKS)
         around = "en-us" if chinese else language.lower()
         parts: list[str] = []
         end = 0

@@ -14,9 +14,9 @@ import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field
 
 from vixio.core.errors import ProviderUnavailable
+from vixio.language.normalisation.english import spelled
 from vixio.providers.inference.memory import models_mb
 from vixio.providers.inference.packaged import ModelPackage, PackagedFile
-from vixio.providers.local_voice.english import spelled
 from vixio.providers.local_voice.network import Tensor, VoiceNetwork
 from vixio.providers.local_voice.phonemes import Phonemes
 from vixio.providers.local_voice.provider import LocalVoiceProvider

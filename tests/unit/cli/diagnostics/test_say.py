@@ -22,6 +22,11 @@ def test_sentences_are_those_that_a_device_would_hear() -> None:
         sentences(" … 😀\n")
 
 
+async def test_numbers_are_spoken_as_by_the_server(kit: Kit, tmp_path: Path) -> None:
+    await speak(tmp_path / "a.wav", "Tea at 8:05.")
+    assert kit.tts.spoken in (["Tea at 8 oh 5."], ["Tea at eight oh five."])
+
+
 def files(directory: Path) -> list[Path]:
     return list(directory.iterdir())
 
