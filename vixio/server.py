@@ -354,10 +354,7 @@ class Server:
     async def _load(self) -> None:
         self.admission.loading = True
         try:
-            await asyncio.gather(
-                self.providers.load(self._shared.start, self._shared.agent_ready),
-                self.create_engine.load(),
-            )
+            await self.providers.load(self._shared.start, self._shared.agent_ready)
         finally:
             self.admission.loading = False
             self._shared.agent_ready()

@@ -130,10 +130,9 @@ class Noting(Voice):
 
 
 @pytest.mark.parametrize(
-    ("normalise", "words"),
-    [(True, {"Tea at 8 oh 5.", "Tea at eight oh five."}), (False, {"Tea at 8:05."})],
+    ("normalise", "words"), [(True, "Tea at 8 oh 5."), (False, "Tea at 8:05.")]
 )
-async def test_numbers_are_spoken_as_they_are_read(normalise: bool, words: set[str]) -> None:
+async def test_numbers_are_spoken_as_they_are_read(normalise: bool, words: str) -> None:
     voice = Noting()
     config = settings(output={"normalise": normalise})
     async with (
@@ -144,6 +143,5 @@ async def test_numbers_are_spoken_as_they_are_read(normalise: bool, words: set[s
         assert session is not None
         session.say("Tea at 8:05.")
         reply = await device.wait_for_reply()
-    assert set(voice.words) <= words, "the second with the extra wetext"
-    assert len(voice.words) == 1
+    assert voice.words == [words]
     assert reply.text == "Tea at 8:05."

@@ -129,7 +129,7 @@ RULES = (
         ),
         (ANY,),
     ),
-    Rule("vixio.language.normalisation", (), ("wetext",)),
+    Rule("vixio.language.normalisation"),
     Rule("vixio.language.phrasebook", ("vixio.core",)),
     Rule("vixio.audio", ("vixio.core",), ("numpy", "opuslib", "soxr")),
     Rule("vixio.language.text", ("vixio.core",)),

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import csv
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from time import process_time
 
 from vixio.cli.diagnostics.say import sentences
-from vixio.language.normalisation.normaliser import Normaliser
 from vixio.providers.local_voice.phonemes import Phonemes
 
 TABLES = Path(__file__).resolve().parents[1] / "unit" / "language" / "normalisation"
@@ -52,15 +51,15 @@ def _sounds(text: str, language: str) -> str:
     return "".join(each for each in said if each.isalnum())
 
 
-def misread(name: str, normaliser: Normaliser | None) -> list[str]:
+def misread(name: str, read: Callable[[str, str], str] | None) -> list[str]:
     """Return the readings of a table that are not right; print their share and what each costs."""
     rows, wrong, took = list(table(name)), [], []
     for row in rows:
         began = process_time()
-        read = normaliser.read(row.written, row.language) if normaliser else row.written
+        words = read(row.written, row.language) if read is not None else row.written
         took.append(process_time() - began)
-        if _sounds(read, row.language) not in {_sounds(it, row.language) for it in row.right}:
-            wrong.append(f"{row.written!r} is read {read!r}, not {row.right[0]!r}")
+        if _sounds(words, row.language) not in {_sounds(it, row.language) for it in row.right}:
+            wrong.append(f"{row.written!r} is read {words!r}, not {row.right[0]!r}")
     for language in _VOICES:
         _phonemes(language).close()
     _phonemes.cache_clear()

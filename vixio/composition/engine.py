@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from functools import lru_cache, partial
 from weakref import WeakKeyDictionary
@@ -19,7 +18,6 @@ from vixio.core.session.engine import Engine
 from vixio.core.station import Station
 from vixio.core.tools.toolset import ToolSet
 from vixio.core.turns.endpointing import AdaptiveSilences, EndpointingFactory
-from vixio.language.normalisation.normaliser import Normaliser
 from vixio.providers.agent import AgentRequest, SystemPrompt
 from vixio.providers.pool.loader import ProviderLoader
 from vixio.providers.pool.pool import ProviderPool
@@ -74,18 +72,12 @@ class EngineBuilder:
         self._by_words = listening.end_of_turn == "words"
         self._pool = pool
         self._profiles = profiles
-        self._normaliser = Normaliser() if settings.output.normalise else None
         self._levels: WeakKeyDictionary[ProviderLoader[TTSProvider], VoiceLevels] = (
             WeakKeyDictionary()
         )
         self._phrases: WeakKeyDictionary[ProviderLoader[TTSProvider], PhraseAudio] = (
             WeakKeyDictionary()
         )
-
-    async def load(self) -> None:
-        """Load what is heavy and no provider's, in a thread; until then there is less of it."""
-        if self._normaliser is not None:
-            await asyncio.to_thread(self._normaliser.load)
 
     async def __call__(self, device: Device, profile: DeviceProfile, tools: ToolSet) -> Engine:
         """Make the engine; a provider that is still loading is replaced by a stand-in."""
@@ -119,7 +111,7 @@ class EngineBuilder:
                 levels=levels,
                 watched=providers.tts.loader.watched,
                 phrases=self._phrases.setdefault(providers.tts.loader, PhraseAudio()),
-                normaliser=self._normaliser,
+                normalise=settings.output.normalise,
             ),
         ]
         return LeasedPipeline(_in_order(standard, others), providers)

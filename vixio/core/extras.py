@@ -32,7 +32,6 @@ Extra = Literal[
     "rabbitmq",
     "sherpa",
     "ten",
-    "wetext",
     "whisper",
 ]
 """The extras of pyproject.toml, without `dev`."""

@@ -15,7 +15,7 @@ from vixio.core.station import ReplyStation
 from vixio.core.streams import bounded, closing
 from vixio.core.tasks import cancel_and_wait
 from vixio.core.timeouts import Timeouts
-from vixio.language.normalisation.normaliser import Normaliser
+from vixio.language.normalisation.normaliser import read
 from vixio.language.text.characters import CLAUSES, CLOSERS
 from vixio.providers.health import Watch
 from vixio.providers.tts import TTSProvider
@@ -52,13 +52,13 @@ class TTSStation(ReplyStation):
         levels: VoiceLevels | None = None,
         watched: Watch = nullcontext,
         phrases: PhraseAudio | None = None,
-        normaliser: Normaliser | None = None,
+        normalise: bool = False,
     ) -> None:
         """``watched``: learns whether each use of ``tts`` worked. ``loudness``: the level of every
         voice, in dB of full scale (RMS of the speech); None: unchanged. ``levels``: the measured
         loudness of each voice, shared by the process; ``phrases``: the audio of recurring
-        sentences of ``tts``, too. ``normaliser``: writes numbers and the like as they are read;
-        None: the voice gets each sentence as it is.
+        sentences of ``tts``, too. ``normalise``: the voice gets numbers and the like as they are
+        read, not as they are written.
         """
         self._tts = tts
         self._watched = watched
@@ -66,7 +66,7 @@ class TTSStation(ReplyStation):
         self._loudness = loudness
         self._levels = levels or VoiceLevels()
         self._phrases = phrases or PhraseAudio()
-        self._normaliser = normaliser
+        self._normalise = normalise
         self._pause_s = 0.0
         self._played_at = 0.0
 
@@ -151,8 +151,8 @@ class TTSStation(ReplyStation):
     ) -> AsyncIterator[tuple[bytes, int, str]]:
         """Yield the PCM of a sentence, each piece with its rate and the name of the voice."""
         language, words = self.context.language, sentence.spoken
-        if self._normaliser is not None:
-            words = self._normaliser.read(words, language)
+        if self._normalise:
+            words = read(words, language)
         if sentence.recurring and (kept := self._phrases.get(language, words)) is not None:
             for pcm in kept.pieces:
                 yield pcm, kept.rate, kept.voice

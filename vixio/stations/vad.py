@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import repeat
 from typing import Final
 
+from vixio.audio.loudness import energies
 from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE
 from vixio.core.chunk import (
     Abort,
@@ -193,8 +194,8 @@ class VADStation(ListeningStation):
         except Exception as error:  # noqa: BLE001 - a defect costs a turn, like an error
             return self._fail(error, now)
         marks: list[Chunk] = []
-        energies = self._energies(chunk.pcm, len(probabilities))
-        for probability, energy in zip(probabilities, energies, strict=True):
+        found = self._energies(chunk.pcm, len(probabilities))
+        for probability, energy in zip(probabilities, found, strict=True):
             mark = self._weigh(probability, energy)
             if mark is not None:
                 marks.append(mark)
@@ -216,11 +217,7 @@ class VADStation(ListeningStation):
         made, self._unweighed = self._unweighed[:size], self._unweighed[size:]
         if not windows or len(made) < size:
             return repeat(math.inf, windows)  # a detector that miscounts hears the user alone
-        import numpy as np  # the detector has loaded it
-
-        samples = np.frombuffer(made, "<i2").astype(np.float32).reshape(windows, -1)
-        energies: list[float] = np.einsum("ij,ij->i", samples, samples).tolist()
-        return energies
+        return energies(made, windows)
 
     def _weigh(self, probability: float, energy: float) -> VoiceStarted | VoiceEnded | None:
         settings, foreground = self._settings, self._foreground

@@ -16,7 +16,6 @@ from vixio.core.metrics import Counters
 from vixio.core.station import StationContext
 from vixio.core.streams import closing
 from vixio.core.tools.toolset import ToolSet
-from vixio.language.normalisation.normaliser import Normaliser
 from vixio.providers.tts import TTSProvider
 from vixio.stations.tts import CLAUSE_PAUSE_S, MAX_FAILED, SENTENCE_PAUSE_S, TTSStation
 
@@ -212,20 +211,16 @@ class Recording(Tone):
                 yield pcm
 
 
-@pytest.mark.parametrize(
-    ("normaliser", "spoken"), [(Normaliser(), "At 8 oh 5."), (None, "At 8:05.")]
-)
-async def test_numbers_are_read_and_shown_as_they_are_written(
-    normaliser: Normaliser | None, spoken: str
-) -> None:
+@pytest.mark.parametrize(("normalise", "spoken"), [(True, "At 8 oh 5."), (False, "At 8:05.")])
+async def test_numbers_are_read_and_shown_as_they_are_written(normalise: bool, spoken: str) -> None:
     voice = Recording()
-    made = await station_output(TTSStation(voice, loudness=None, normaliser=normaliser), "At 8:05.")
+    made = await station_output(TTSStation(voice, loudness=None, normalise=normalise), "At 8:05.")
     assert voice.spoken == [spoken]
     assert [chunk.text for chunk in made if isinstance(chunk, Sentence)] == ["At 8:05."]
 
 
 async def test_numbers_are_read_in_the_language_of_the_session() -> None:
     voice = Recording()
-    station = TTSStation(voice, loudness=None, normaliser=Normaliser())
+    station = TTSStation(voice, loudness=None, normalise=True)
     await reply_of(station, Sentence(1, "12:30", "12:30"), language="zh-CN")
     assert voice.spoken == ["十二点三十分"]

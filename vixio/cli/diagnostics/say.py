@@ -12,7 +12,7 @@ from vixio.cli.diagnostics.providers import Timing, started
 from vixio.core.audio import BYTES_PER_SAMPLE, pcm_bytes
 from vixio.core.errors import ConfigError
 from vixio.core.streams import bounded, closing
-from vixio.language.normalisation.normaliser import Normaliser
+from vixio.language.normalisation.normaliser import read
 from vixio.language.text.splitter import Words
 from vixio.settings import Settings
 from vixio.stations.speech_text import SpeechText
@@ -45,9 +45,7 @@ async def say(
     """
     spoken = sentences(text, language)
     if settings.output.normalise:
-        normaliser = Normaliser()
-        await asyncio.to_thread(normaliser.load)
-        spoken = [normaliser.read(sentence, language) for sentence in spoken]
+        spoken = [read(sentence, language) for sentence in spoken]
     limits = settings.time_limits()
     began = perf_counter()
     tts = settings.tts.create()

@@ -3,7 +3,7 @@
 Dates, times, percentages, fractions, temperatures, prices, ranges, ratios, units, versions,
 addresses, codes and numbers of telephones have rules of their own; what is left is a quantity.
 cn2an, which misaki uses, reads the number of a telephone as billions and leaves the point in
--3.5℃; wetext reads 第2首 as 第两首 and 12.5美元 as the fifth of December.
+-3.5℃.
 """
 
 from __future__ import annotations
