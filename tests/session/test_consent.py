@@ -17,6 +17,7 @@ from vixio.core.tools.local import func_to_tool_definition
 from vixio.core.tools.runtime import ToolRuntime
 from vixio.core.tools.source import FixedSource
 from vixio.core.tools.types import ToolOptions
+from vixio.core.turns.interruption import PauseAtVoice
 from vixio.testing import ScriptedAgent, ScriptedASR, ToolUse
 from vixio.tools import Deferred
 
@@ -189,3 +190,18 @@ async def test_a_speech_that_waits_withdraws_nothing() -> None:
         await saying
         assert house.unlocked == 1
         await handle.played()
+
+
+@on_virtual_time
+async def test_over_the_question_itself_even_a_murmur_is_an_answer() -> None:
+    house = House()
+    talk = house.talk
+    talk.asr.script[:] = ["mhm"]
+    talk.interruption = PauseAtVoice
+    async with talk.running():
+        talk.listen(ListenMode.REALTIME)
+        talk.device.put(TextInput("unlock the door"))
+        await talk.device.wait_for("audio", 3)
+        await talk.say()
+        await talk.device.wait_for("stop", 2)
+        assert [request.text for request in talk.agent.requests][-1] == "mhm"

@@ -7,6 +7,7 @@ words of the user come out of the engine, partly from a task of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from vixio.core.chunk import (
     Abort,
@@ -43,10 +44,11 @@ from vixio.core.session.settings import SessionSettings
 from vixio.core.session.speech import Priority, SpeechHandle, SpeechStatus
 from vixio.core.session.speech_queue import SpeechQueue
 from vixio.core.session.utterances import Utterances, joined
+from vixio.core.session.voice_over import VoiceOver
 from vixio.core.station import StationContext
 from vixio.core.transport import DeviceConnection
 from vixio.core.turns.floor import Action, Input
-from vixio.core.turns.interruption import Decision, InterruptionPolicy, Overlap
+from vixio.core.turns.interruption import InterruptionPolicy
 
 
 class Dialogue:
@@ -73,7 +75,6 @@ class Dialogue:
         self._connection = connection
         self._context = context
         self._emit = emit
-        self._policy = policy
         self._post = post
         self._on_idle = on_idle
         self._utterances = Utterances()
@@ -100,6 +101,8 @@ class Dialogue:
                 lambda: self.idle and not self.waiting,
             )
         )
+        cut = partial(self.happen, Input.BARGE_IN, cause="voice")
+        self._voice_over = VoiceOver(policy, self.floor, self._slot, context, cut)
         self._kept_turn: UserTurn | None = None
         """What the user said over a speech that is not interruptible; answered behind it."""
 
@@ -260,10 +263,10 @@ class Dialogue:
             case TurnStarted(turn_id=turn_id):
                 self._utterances.begin(turn_id)
                 self._speeches.disturbed(now())
-                await self._overlap()
+                await self._voice_over.heard(turn_id)
             case PartialTranscript(turn_id=turn_id, text=text):
                 self._emit(events.PartialTranscript, turn_id, text)
-                await self._overlap(text)
+                await self._voice_over.heard(turn_id, text)
             case EarlyTranscript(text=text):
                 free = self._slot.reply is None and not self.waiting and not self._over
                 if text and free and self._answers.would_ask(text):
@@ -290,21 +293,6 @@ class Dialogue:
         await self._connection.send_transcript(text)
         if current and turn_id not in self._utterances:
             self._void.add(turn_id)
-
-    async def _overlap(self, text: str = "") -> None:
-        """The user's voice over the assistant's."""
-        reply = self._slot.reply
-        if reply is None or not (self.floor.audible and self.floor.full_duplex):
-            return
-        if not reply.interruptible:
-            return
-        match self._policy.decide(Overlap(reply.pacer.heard_ms(), text)):
-            case Decision.CUT:
-                await self.happen(Input.BARGE_IN, cause="voice")
-            case Decision.PAUSE:
-                self._perform(self.floor.step(Input.HUSH))
-            case Decision.IGNORE:
-                self._perform(self.floor.step(Input.RESUME))
 
     async def _take_turn(self, turn: UserTurn) -> None:
         if self._answers.own.ends(turn):
@@ -368,7 +356,10 @@ class Dialogue:
         turn_id, reply = end.turn_id, self._slot.reply
         match end:
             case UserTurn() if not self._over and turn_id not in self._void:
-                await self._take_turn(end)
+                if await self._voice_over.settles(end):
+                    self._context.end_timeline(turn_id)
+                else:
+                    await self._take_turn(end)
             case TurnFailed() if not self._over:
                 await self._turn_failed(end)
             case _:
