@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from itertools import pairwise
 
 import pytest
 
 from tests.session.conversation import Conversation, on_virtual_time
-from vixio.core.audio import AudioFormat, pcm_bytes
+from vixio.core.audio import AudioFormat
 from vixio.core.chunk import TextInput
 from vixio.core.pacer import MAX_AHEAD_PACKETS, PacerSettings
 from vixio.testing import ManualConnection, ScriptedAgent, ScriptedTTS
@@ -96,20 +96,10 @@ async def test_packets_that_are_due_together_are_sent_together() -> None:
     assert last in (1, 2)
 
 
-class SlowTTS(ScriptedTTS):
-    """Takes longer to speak than the speech lasts."""
-
-    async def synthesize(self, text: str, *, language: str = "") -> AsyncIterator[bytes]:
-        """Yield 100 ms at a time, every 150 ms."""
-        for _ in range(10):
-            await asyncio.sleep(0.15)
-            yield bytes(pcm_bytes(0.1, self.sample_rate))
-
-
 @on_virtual_time
 async def test_a_voice_slower_than_its_speech_starves_the_device_and_is_counted() -> None:
     """The packets are late then, and ``tts stop`` still follows the last of them."""
-    talk = Conversation(tts=SlowTTS())
+    talk = Conversation(tts=ScriptedTTS(pace=0.66))
     async with talk.running():
         talk.device.put(TextInput("slowly"))
         stop = await talk.device.wait_for("stop")
@@ -118,3 +108,64 @@ async def test_a_voice_slower_than_its_speech_starves_the_device_and_is_counted(
         assert talk.counters.get("pacer.starved") > 0
         assert any(later.at - sent.at > packet for sent, later in pairwise(audio))
         assert stop.at >= audio[-1].at + packet
+
+
+def gaps(device: ManualConnection, reply: int) -> list[float]:
+    """Return the seconds of silence within the sentences of a reply, as the device has them."""
+    starts = [number for number, sent in enumerate(device.sent) if sent.kind == "start"]
+    found, plays = [], 0.0
+    for sent in device.sent[starts[reply] :]:
+        if sent.kind == "stop":
+            break
+        if sent.kind == "sentence":
+            plays = 0.0  # between two sentences there may be one
+        elif sent.kind == "audio":
+            if plays and sent.at > plays + 1e-6:
+                found.append(sent.at - plays)
+            plays = max(plays, sent.at) + device.output.frame_ms / 1000
+    return found
+
+
+@pytest.mark.parametrize("pace", [0.45, 0.8, 0.99])
+@on_virtual_time
+async def test_a_slow_voice_pauses_between_sentences_and_not_within(pace: float) -> None:
+    """From its second sentence on: before, nobody knows."""
+    story = "It was a dark night. The wind was cold. Nobody slept in the house, nor in the yard."
+    talk = Conversation(
+        agent=ScriptedAgent(lambda _: (story,)), tts=ScriptedTTS(delay=0.2, pace=pace)
+    )
+    async with talk.running():
+        for reply in range(2):
+            talk.device.put(TextInput("tell me"))
+            await talk.device.wait_for("stop", reply + 1)
+        assert gaps(talk.device, 0) or pace == 0.99
+        assert gaps(talk.device, 1) == []
+        assert talk.counters.get("tts.held_back") >= 3
+
+
+@on_virtual_time
+async def test_a_quick_voice_is_never_held_back() -> None:
+    for pace in (0.0, 2.0, 5.0):
+        talk = Conversation(tts=ScriptedTTS(delay=1.0, pace=pace))
+        async with talk.running():
+            for reply in range(3):
+                began = asyncio.get_running_loop().time()
+                talk.device.put(TextInput("a question of some length"))
+                await talk.device.wait_for("audio", len(talk.device.all("audio")) + 1)
+                took = talk.device.all("audio")[-1].at - began
+                await talk.device.wait_for("stop", reply + 1)
+                assert gaps(talk.device, reply) == []
+                assert took <= 1.3, "its delay, the first piece, and the lead of 160 ms"
+            assert talk.counters.get("tts.held_back") == 0
+
+
+@on_virtual_time
+async def test_a_voice_that_cannot_be_helped_is_not_waited_for_without_end() -> None:
+    talk = Conversation(tts=ScriptedTTS(pace=0.2))
+    async with talk.running():
+        for reply in range(2):
+            began = asyncio.get_running_loop().time()
+            talk.device.put(TextInput("a question of some length"))
+            await talk.device.wait_for("audio", len(talk.device.all("audio")) + 1)
+            assert talk.device.all("audio")[-1].at - began <= 4.0
+            await talk.device.wait_for("stop", reply + 1)

@@ -30,7 +30,7 @@ from vixio.stations.phrase_audio import PhraseAudio
 from vixio.stations.registry import Place, arrange
 from vixio.stations.sentence_aggregator import SentenceAggregatorStation
 from vixio.stations.text_aggregator import TextAggregatorStation
-from vixio.stations.tts import TTSStation
+from vixio.stations.tts import TTSStation, VoiceSpeed
 from vixio.stations.turn_detector import TurnDetectorStation
 from vixio.stations.vad import VADStation
 
@@ -78,6 +78,9 @@ class EngineBuilder:
         self._phrases: WeakKeyDictionary[ProviderLoader[TTSProvider], PhraseAudio] = (
             WeakKeyDictionary()
         )
+        self._speeds: WeakKeyDictionary[ProviderLoader[TTSProvider], VoiceSpeed] = (
+            WeakKeyDictionary()
+        )
 
     async def __call__(self, device: Device, profile: DeviceProfile, tools: ToolSet) -> Engine:
         """Make the engine; a provider that is still loading is replaced by a stand-in."""
@@ -112,6 +115,7 @@ class EngineBuilder:
                 watched=providers.tts.loader.watched,
                 phrases=self._phrases.setdefault(providers.tts.loader, PhraseAudio()),
                 normalise=settings.output.normalise,
+                speed=self._speeds.setdefault(providers.tts.loader, VoiceSpeed()),
             ),
         ]
         return LeasedPipeline(_in_order(standard, others), providers)

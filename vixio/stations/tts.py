@@ -34,6 +34,45 @@ SENTENCE_PAUSE_S, CLAUSE_PAUSE_S = 0.3, 0.15
 within a longer text."""
 
 
+MARGIN = 1.1
+"""A voice that makes sound faster than it is heard by no more than this may be too slow."""
+GRAIN_S = 0.16
+"""Sound comes in pieces, and is sent in packets."""
+FASTEST = 4.0
+"""Above this nothing is to be known."""
+LONGEST_HOLD_S = 3.0
+"""A sentence is held back no longer; a voice that needs more cannot be helped."""
+
+
+class VoiceSpeed:
+    """How fast a voice makes sound, by its last sentences. Shared by all who use the voice."""
+
+    def __init__(self) -> None:
+        self._rate = FASTEST
+        self._per_letter = 0.0
+
+    def note(self, letters: int, seconds: float, later: float, waited: float) -> None:
+        """Take a sentence of so many ``letters`` and ``seconds`` of sound.
+
+        ``later``: of these, behind the first piece, for which it was ``waited``.
+        """
+        if letters:
+            self._per_letter = seconds / letters
+        if later:
+            rate = min(FASTEST, later / max(waited, 1e-3))
+            self._rate = (self._rate + rate) / 2 if self._rate < FASTEST else rate
+
+    def ahead(self, letters: int) -> float:
+        """Return how many seconds of such a sentence must be there, that the rest comes in time.
+
+        While x seconds are heard, rate * x more are made: of a sentence of s seconds,
+        s * (1 - rate) have to be there when it begins.
+        """
+        if self._rate >= MARGIN:
+            return 0.0
+        return letters * self._per_letter * (1 - self._rate / MARGIN) + GRAIN_S
+
+
 class TTSStation(ReplyStation):
     """Sentence in, the same Sentence and then its AudioOut out.
 
@@ -53,12 +92,13 @@ class TTSStation(ReplyStation):
         watched: Watch = nullcontext,
         phrases: PhraseAudio | None = None,
         normalise: bool = False,
+        speed: VoiceSpeed | None = None,
     ) -> None:
         """``watched``: learns whether each use of ``tts`` worked. ``loudness``: the level of every
         voice, in dB of full scale (RMS of the speech); None: unchanged. ``levels``: the measured
         loudness of each voice, shared by the process; ``phrases``: the audio of recurring
         sentences of ``tts``, too. ``normalise``: the voice gets numbers and the like as they are
-        read, not as they are written.
+        read, not as they are written. ``speed``: what is known of that of ``tts``, shared as well.
         """
         self._tts = tts
         self._watched = watched
@@ -67,6 +107,7 @@ class TTSStation(ReplyStation):
         self._levels = levels or VoiceLevels()
         self._phrases = phrases or PhraseAudio()
         self._normalise = normalise
+        self._speed = speed or VoiceSpeed()
         self._pause_s = 0.0
         self._played_at = 0.0
 
@@ -167,13 +208,42 @@ class TTSStation(ReplyStation):
         )
         with self._watched():
             async with closing(pieces) as stream:
-                async for pcm in stream:
+                async for pcm in self._steadily(stream, len(words), voice):
                     if pcm:
                         if sentence.recurring:
                             made.append(pcm)
                         yield pcm, voice.sample_rate, voice.name
         if sentence.recurring and voice.typical:
             self._phrases.keep(language, words, Spoken(tuple(made), voice.sample_rate, voice.name))
+
+    async def _steadily(
+        self, stream: AsyncIterator[bytes], letters: int, voice: TTSProvider
+    ) -> AsyncIterator[bytes]:
+        """Yield what a voice makes of a sentence of so many ``letters``, without gaps in it.
+
+        A slow voice's first pieces are held back: a longer pause between two sentences is heard as
+        one, a gap in a word is not.
+        """
+        speed, held = self._speed, list[bytes]()
+        wanted = speed.ahead(letters)
+        if wanted:
+            self.context.counters.add("tts.held_back")
+        made = first = waited = 0.0
+        began = asked = now()
+        async for pcm in stream:
+            if made:
+                waited += now() - asked
+            made += pcm_seconds(pcm, voice.sample_rate)
+            first = first or made
+            held.append(pcm)
+            if made >= wanted or now() - began >= LONGEST_HOLD_S:
+                wanted = 0.0
+                while held:
+                    yield held.pop(0)
+            asked = now()
+        for pcm in held:
+            yield pcm
+        speed.note(letters, made, made - first, waited)
 
 
 def pause_after(spoken: str) -> float:

@@ -269,8 +269,9 @@ class ScriptedAgentBackend(AgentBackend):
 class ScriptedTTS(TTSProvider):
     """Speaks silence, ``seconds_per_char`` long, in pieces of 100 ms.
 
-    ``delay`` before a sentence's first audio; ``error`` is raised instead of it, for sentences
-    that contain ``error_on``.
+    ``pace``: seconds of it that it makes in one second; 0: as many as are wanted. ``delay`` before
+    a sentence's first audio; ``error`` is raised instead of it, for sentences that contain
+    ``error_on``.
     """
 
     name = "scripted"
@@ -279,6 +280,7 @@ class ScriptedTTS(TTSProvider):
         self,
         *,
         seconds_per_char: float = 0.05,
+        pace: float = 0.0,
         delay: float = 0.0,
         error: Exception | None = None,
         error_on: str = "",
@@ -286,6 +288,7 @@ class ScriptedTTS(TTSProvider):
     ) -> None:
         self.sample_rate = sample_rate
         self.seconds_per_char = seconds_per_char
+        self.pace = pace
         self.delay = delay
         self.error = error
         self.error_on = error_on
@@ -308,6 +311,8 @@ class ScriptedTTS(TTSProvider):
             while left > 1e-9:
                 piece = min(0.1, left)
                 left -= piece
+                if self.pace:
+                    await asyncio.sleep(piece / self.pace)
                 yield bytes(pcm_bytes(piece, self.sample_rate))
         finally:
             self.running -= 1
