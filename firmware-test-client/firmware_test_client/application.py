@@ -235,7 +235,8 @@ class Application:
     def on_sound(self, pcm: bytes, rate: int, start: float) -> None:
         """Feed the loudspeaker's sound into the microphone."""
         if self.config.echo_db is not None:
-            self.microphone.overhear(Pcm(pcm, rate), start, self.config.echo_db)
+            reaches = start + self.config.echo_delay_ms / 1000
+            self.microphone.overhear(Pcm(pcm, rate), reaches, self.config.echo_db)
 
     def on_heard(self, heard: Heard, timestamp: int) -> None:
         """AudioOutputTask has played a frame."""

@@ -116,6 +116,7 @@ class DeviceConfig:
     voice: Voice = field(default_factory=Voice)
     noise_dbfs: float | None = -75.0  # RMS of the room, relative to full scale; None: zeros
     echo_db: float | None = None  # the loudspeaker in the microphone, gain in dB; None: none
+    echo_delay_ms: float = 0.0  # until it is there: the codec's buffers and the room
     opus_application: Literal["audio", "voip"] = "audio"  # AS_OPUS_ENC_CONFIG: AUDIO
     opus_complexity: int = 0  # 0..10 (AS_OPUS_ENC_CONFIG: 0)
 
@@ -133,6 +134,8 @@ class DeviceConfig:
             raise ValueError(f"uplink_frame_ms {self.uplink_frame_ms} is not 20, 40 or 60")
         if self.echo_db is not None and (self.share_speech or not self.decode):
             raise ValueError("echo_db needs decode=True and share_speech=False")
+        if not 0 <= self.echo_delay_ms <= 2_000:
+            raise ValueError(f"echo_delay_ms {self.echo_delay_ms} is not 0..2000")
         if not 0 <= self.speaking_delay_ms <= 10_000:
             raise ValueError(f"speaking_delay_ms {self.speaking_delay_ms} is not 0..10000")
         if self.mode not in ("auto", "manual", "realtime"):

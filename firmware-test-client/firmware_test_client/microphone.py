@@ -138,7 +138,7 @@ class Microphone:
         return spoken
 
     def overhear(self, pcm: Pcm, start: float, gain_db: float) -> None:
-        """Mix in a sound that the loudspeaker begins to play at `start`."""
+        """Mix in a sound of the loudspeaker that reaches the microphone from `start` on."""
         sound = pcm.resampled(self._format.rate)
         samples = np.round(sound.samples * 10 ** (gain_db / 20)).astype(np.int32)
         self._echoes.append(_Echo(start, start + sound.duration, samples))

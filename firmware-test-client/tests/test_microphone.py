@@ -180,6 +180,8 @@ async def test_the_loudspeaker_reaches_the_microphone(
 def test_echo_needs_decoded_audio() -> None:
     with pytest.raises(ValueError, match="echo_db"):
         DeviceConfig(ws_url="ws://127.0.0.1:9/", echo_db=-6.0, decode=False)
+    with pytest.raises(ValueError, match="echo_delay_ms"):
+        DeviceConfig(ws_url="ws://127.0.0.1:9/", echo_db=-6.0, echo_delay_ms=-1)
 
 
 def test_a_thousand_voices_are_encoded_once_each() -> None:
