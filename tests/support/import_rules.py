@@ -131,7 +131,7 @@ RULES = (
     ),
     Rule("vixio.language.normalisation"),
     Rule("vixio.language.phrasebook", ("vixio.core",)),
-    Rule("vixio.audio", ("vixio.core",), ("numpy", "opuslib", "soxr")),
+    Rule("vixio.audio", ("vixio.core",), ("numpy", "opuslib", "pywebrtc_audio", "soxr")),
     Rule("vixio.language.text", ("vixio.core",)),
     Rule("vixio.language.model_output", ("vixio.core",)),
     Rule("vixio.stations.registry", ("vixio.core",), ("pydantic",)),
@@ -174,7 +174,7 @@ RULES = (
     Rule("vixio.transports.admission", ("vixio.core",)),
     Rule(
         "vixio.transports.*",
-        ("vixio.core", "vixio.audio.codec", "vixio.audio.codec", "vixio.transports.admission"),
+        ("vixio.core", "vixio.audio.codec", "vixio.audio.echo", "vixio.transports.admission"),
         (ANY,),
     ),
     Rule(

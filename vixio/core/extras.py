@@ -18,6 +18,7 @@ from typing import Final, Literal
 
 Extra = Literal[
     "a2a",
+    "aec",
     "edge",
     "funasr",
     "joe",
