@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import pytest
+
 from firmware_test_client import SimulatedDevice
 from tests.e2e.checks import assert_nothing_wrong, assert_played_well, received, what
 from tests.e2e.harness import serving
 from tests.support.waiting import until
 from vixio.testing import ScriptedAgentBackend, ScriptedASR
+from vixio.transports.xiaozhi import transport
 
 STORY = "Once upon a time there was a small server. It spoke to itself. It never came to an end."
 ECHO_DB = -6.0
+
+
+@pytest.fixture(autouse=True)
+def without_a_canceller(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the extra `aec`: tests/models/test_echo.py."""
+    monkeypatch.setattr(transport, "is_installed", lambda: False)
 
 
 async def test_it_does_not_interrupt_itself() -> None:

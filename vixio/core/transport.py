@@ -74,6 +74,11 @@ class DeviceConnection(ABC):
     process that stood still must not say what it had to say to a device that has moved on."""
 
     @property
+    def hears_itself(self) -> bool:
+        """Whether the microphone hears the loudspeaker, and nothing takes that out. May change."""
+        return "aec" in self.device.features
+
+    @property
     def tool_client(self) -> DeviceToolClientBase | None:
         """The client of the device's tools; None: it has none."""
         return None

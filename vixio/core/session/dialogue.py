@@ -70,7 +70,6 @@ class Dialogue:
         """``on_idle`` is called when the floor becomes free."""
         self.engine = engine
         self.floor = SessionFloor(emit, self._free)
-        self.floor.hears_itself = "aec" in connection.device.features
         self.endings = Endings(connection, self.floor, context.spawn)
         self._connection = connection
         self._context = context

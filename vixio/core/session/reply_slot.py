@@ -87,6 +87,7 @@ class ReplySlot:
         ``ahead``: the model's answer, which is under way.
         """
         parts = self._parts
+        self._floor.hears_itself = parts.connection.hears_itself
         reply = Reply(
             turn,
             parts.engine(),

@@ -192,8 +192,8 @@ class Floor:
         self.hears = False
         """Whether microphone audio is wanted now."""
         self.hears_itself = False
-        """The device needs echo cancellation by the server, which has none: audio is not wanted
-        while its loudspeaker sounds, and the user's voice does not interrupt it."""
+        """Nothing takes the loudspeaker out of the microphone: audio is not wanted while it sounds,
+        and the user's voice does not interrupt it."""
         self._echo_until = float("-inf")
         self._expects_until = float("-inf")
 

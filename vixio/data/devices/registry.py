@@ -211,7 +211,11 @@ class DeviceRegistry(Access):
             return self._offline(ota_request)
         self.known.standings[device.id] = device.standing
         if device.standing.lets_in(self._mode, ota_request.client_id):
-            return OtaDecision(admitted=True, token=token.text if token else "")
+            return OtaDecision(
+                admitted=True,
+                token=token.text if token else "",
+                server_aec="aec" in device.features,
+            )
         if device.last_seen in (device.first_seen, device.code_at):
             self.on_waiting(device)
         language = ota_request.language or self._language

@@ -43,6 +43,8 @@ class OtaDecision:
     """What the device shows."""
     challenge: str = ""
     """Makes the device ask `/activate`, which it does not do without one (ota.cc, Activate)."""
+    server_aec: bool = False
+    """Its last hello left echo cancellation to the server, which then needs its timestamps."""
 
 
 OPEN_DOOR = OtaDecision(admitted=True)

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Sequence
 
 from vixio.audio.codec import OpusDecoder, OpusEncoder, PcmDecoder, PcmEncoder
+from vixio.audio.echo import EchoCanceller
 from vixio.core.chunk import AudioIn, Chunk
 from vixio.core.clock import now
 from vixio.core.device import Device
@@ -70,9 +71,10 @@ class XiaozhiConnection(DeviceConnection):
         *,
         frame_ms: int = DEFAULT_FRAME_MS,
         codec: Codec = "opus",
+        echo: EchoCanceller | None = None,
     ) -> None:
         """``frame_ms``: the length of the packets that the device sends. ``codec``: of both
-        directions."""
+        directions. ``echo``: takes the loudspeaker out of the microphone."""
         self.session_id = protocol.session_id
         self.device = device
         self.output = settings.output
@@ -86,6 +88,7 @@ class XiaozhiConnection(DeviceConnection):
         self._fields = {"device": device.id, "session": self.session_id}
         self._codec: Codec = codec
         self._decoder = PcmDecoder() if codec == "pcm" else OpusDecoder()
+        self._echo = echo
         self._tools: ToolFeed | None = None
         self._closed = False
         self._why = ""
@@ -122,7 +125,7 @@ class XiaozhiConnection(DeviceConnection):
             if isinstance(event, AudioPacket):
                 pcm = self._decoder.decode(event.payload)
                 if pcm:
-                    return AudioIn(pcm, at=now())
+                    return self._heard(pcm, event.timestamp_ms)
                 self._ignore(f"bad_{self._codec}")
             elif isinstance(event, Reply):
                 await self._send(event.message)
@@ -159,6 +162,33 @@ class XiaozhiConnection(DeviceConnection):
             self._counters.add("xiaozhi.limited.bad_messages")
             self._channel.cut(BAD_MESSAGES)
 
+    # ── echo ────────────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def hears_itself(self) -> bool:
+        """Whether the microphone hears the loudspeaker, and nothing takes that out. May change."""
+        return super().hears_itself and (self._echo is None or self._echo.broken)
+
+    def _heard(self, pcm: bytes, timestamp_ms: int) -> AudioIn:
+        at = now()
+        if self._echo is not None:
+            try:
+                pcm = self._echo.clean(pcm, at, timestamp_ms)
+            except Exception as error:  # noqa: BLE001  a library's defect costs what the library does
+                pcm = bytes(len(pcm))
+                self._give_up(self._echo, error)
+        return AudioIn(pcm, at=at)
+
+    def _give_up(self, echo: EchoCanceller, error: Exception) -> None:
+        if echo.broken:
+            return
+        echo.give_up()
+        self._counters.add("xiaozhi.echo.failed")
+        _log.error(
+            "echo canceller failed: the device is not heard while it speaks",
+            extra={**self._fields, "error": type(error).__name__, "detail": str(error)},
+        )
+
     # ── sending ─────────────────────────────────────────────────────────────────────────────────
 
     def new_encoder(self) -> AudioEncoder:
@@ -179,6 +209,11 @@ class XiaozhiConnection(DeviceConnection):
         await self._write(
             *(encode(packet, timestamp_ms + at * step) for at, packet in enumerate(packets))
         )
+        if self._echo is not None:
+            try:
+                self._echo.play(packets, timestamp_ms, step, now())
+            except Exception as error:  # noqa: BLE001  as in _heard
+                self._give_up(self._echo, error)
 
     async def send_transcript(self, text: str) -> None:
         """Show the user's words."""
@@ -191,6 +226,8 @@ class XiaozhiConnection(DeviceConnection):
     async def send_speech_start(self) -> None:
         """Make the device ready to play."""
         await self._send(messages.tts_start())
+        if self._echo is not None:
+            self._echo.begin(now())
 
     async def send_sentence(self, text: str) -> None:
         """Show the sentence whose audio comes next."""
@@ -325,6 +362,8 @@ class XiaozhiConnection(DeviceConnection):
             self._tools.close()
         self._channel.inbox.close()
         self._decoder.close()
+        if self._echo is not None:
+            self._echo.close()
 
     async def close(self, code: int = 1000, reason: str = "") -> None:
         """Close with a reason; all waits for the device end at once. Idempotent."""

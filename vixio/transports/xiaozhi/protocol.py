@@ -40,9 +40,10 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 @dataclass(frozen=True, slots=True)
 class AudioPacket:
-    """A packet from the microphone, of the agreed codec."""
+    """A packet from the microphone, of the agreed codec. ``timestamp_ms``: as in BinaryFrame."""
 
     payload: bytes
+    timestamp_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +111,7 @@ class XiaozhiProtocol(ProtocolBase):
         if not frame.payload:
             return Ignored("empty_frame")
         if frame.type == TYPE_OPUS:
-            return AudioPacket(frame.payload)
+            return AudioPacket(frame.payload, frame.timestamp_ms)
         if frame.type == TYPE_JSON:
             return self._parse_text(frame.payload.decode("utf-8", "replace"))
         return Ignored("unknown_frame_type")

@@ -10,8 +10,10 @@ from contextlib import ExitStack
 from typing import Any
 
 from vixio.audio.codec import load_codec, load_decoder
+from vixio.audio.echo import EchoCanceller, is_installed
 from vixio.core.device import Device
 from vixio.core.errors import ConnectionClosed, VixioError
+from vixio.core.extras import how_to_install
 from vixio.core.log_fields import logged_as
 from vixio.core.tasks import cancel_and_wait
 from vixio.core.tools.types import JsonObject
@@ -51,6 +53,7 @@ class XiaozhiTransport(TransportBase):
         self._handler: SessionHandler | None = None
         self._connections: dict[str, XiaozhiConnection] = {}  # by session id
         self._started = False
+        self._canceller_missed = False
         self._loading: asyncio.Task[None] | None = None
 
     @property
@@ -169,7 +172,23 @@ class XiaozhiTransport(TransportBase):
             self.admission,
             frame_ms=hello.audio.frame_ms,
             codec=hello.codec,
+            echo=self._canceller(hello),
         )
+
+    def _canceller(self, hello: Hello) -> EchoCanceller | None:
+        """Return an echo canceller for a device that leaves that to the server, if there is one."""
+        if "aec" not in hello.features or hello.codec != "opus":
+            return None
+        if is_installed():
+            return EchoCanceller()
+        if not self._canceller_missed:
+            self._canceller_missed = True
+            _log.warning(
+                "a device leaves echo cancellation to the server, which has none: it is not heard "
+                "while it speaks",
+                extra={"remedy": how_to_install("aec")},
+            )
+        return None
 
     async def _converse(
         self, connection: XiaozhiConnection, hello: Hello, channel: Channel

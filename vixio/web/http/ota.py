@@ -220,7 +220,8 @@ def ota_answer(
             return answer
     answer["websocket"] = {
         "url": websocket_url(settings, headers, own_host, trust_forwarded=trust_forwarded),
-        "version": settings.websocket_version,
+        # Only version 2 has timestamps (websocket_protocol.cc, SendAudio).
+        "version": 2 if decision.server_aec else settings.websocket_version,
         "token": decision.token or NONE_NEEDED,
     }
     return answer

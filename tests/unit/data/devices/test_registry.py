@@ -169,6 +169,17 @@ async def test_sessions_are_noted(make: Make) -> None:
         assert (found.address, found.features) == ("192.0.2.7", ("mcp",))
 
 
+async def test_what_a_hello_said_of_echo_is_known_at_the_next_visit(make: Make) -> None:
+    visit = OtaRequest(device_id=KITCHEN, client_id="c")
+    async with running(make, AccessMode.OPEN) as here:
+        assert not (await here.registry.decide(visit)).server_aec
+        device = Device(KITCHEN, features=frozenset({"aec", "mcp"}))
+        here.registry(SessionOpened(KITCHEN, "s", 0.0, device))
+        await here.registry.stop()
+    async with running(make, AccessMode.OPEN) as here:
+        assert (await here.registry.decide(visit)).server_aec
+
+
 # ── what the database does not take ──────────────────────────────────────────────────────────
 
 

@@ -102,7 +102,8 @@ def test_text_that_is_no_json_object(text: str, reason: str) -> None:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_audio_of_every_version(version: Version) -> None:
     protocol = XiaozhiProtocol("", version)
-    assert protocol.parse(protocol.encode_audio(b"opus", 60)) == AudioPacket(b"opus")
+    heard = AudioPacket(b"opus", 60 if version == 2 else 0)
+    assert protocol.parse(protocol.encode_audio(b"opus", 60)) == heard
     assert protocol.encode_audio(b"opus", 60) == build_frame(version, b"opus", 60)
     assert protocol.parse(build_frame(version, b"")) == Ignored("empty_frame")
     assert protocol.parse(bytes(MAX_MESSAGE_BYTES + 1)) == Ignored("too_large")

@@ -25,6 +25,7 @@ from vixio.core.errors import ConfigError, ConnectionClosed
 from vixio.core.timeouts import Timeouts
 from vixio.core.transport import DeviceConnection
 from vixio.transports.admission.admission import AdmissionSettings
+from vixio.transports.xiaozhi import transport
 from vixio.transports.xiaozhi.settings import XiaozhiSettings
 from vixio.transports.xiaozhi.transport import XiaozhiTransport
 
@@ -63,6 +64,30 @@ async def test_the_hello_sets_device_and_format() -> None:
             assert device.features == {"aec"}
             assert connection.output.sample_rate == 16_000
             assert connection.new_encoder().packet_ms == 20
+
+
+async def hears_itself(server: Server, **hello: object) -> bool:
+    async with server.client("aa:bb", None) as client:
+        await client.send(json.dumps({**HELLO, **hello}))
+        await receive_json(client)
+        return (await server.session()).connection.hears_itself
+
+
+async def test_what_leaves_echo_cancellation_to_the_server_is_heard_with_a_canceller_alone(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    leaves = {"aec": True}
+    raw = {"format": "pcm", "sample_rate": 16_000}
+    async with running() as server:
+        monkeypatch.setattr(transport, "is_installed", lambda: False)
+        assert not await hears_itself(server)
+        assert await hears_itself(server, features=leaves)
+        assert await hears_itself(server, features=leaves)
+        told = [each for each in caplog.records if "echo cancellation" in each.message]
+        assert [each.levelname for each in told] == ["WARNING"]
+        monkeypatch.setattr(transport, "is_installed", lambda: True)
+        assert not await hears_itself(server, features=leaves)
+        assert await hears_itself(server, features=leaves, audio_params=raw), "its PCM is not known"
 
 
 @pytest.mark.parametrize(

@@ -246,9 +246,18 @@ def test_an_invited_device_always_gets_a_token() -> None:
     assert answered("") == {"url": "ws://h:8000/xiaozhi/v1/", "version": 3, "token": "open"}
 
 
+def test_a_device_that_leaves_echo_cancellation_to_the_server_is_told_to_send_timestamps() -> None:
+    decision = OtaDecision(admitted=True, server_aec=True)
+    assert ota_answer(PLAIN, {}, b"", "h", decision=decision)["websocket"]["version"] == 2
+
+
 def test_a_device_that_is_not_admitted_gets_a_notice() -> None:
-    def answered(**words: str) -> dict[str, Any]:
-        waiting = OtaDecision(admitted=False, **words)
+    def answered(
+        message: str, code: str = "", challenge: str = "", token: str = ""
+    ) -> dict[str, Any]:
+        waiting = OtaDecision(
+            admitted=False, message=message, code=code, challenge=challenge, token=token
+        )
         return ota_answer(OtaSettings(), {}, b"", "h", decision=waiting)
 
     waits = answered(code="012345", message="Enter it.", challenge="c", token="t")
