@@ -6,6 +6,8 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from firmware_test_client import SimulatedDevice
 from tests.e2e.api_client import Client, api_server
 from tests.e2e.event_stream import streaming
@@ -22,6 +24,32 @@ async def names(call: Client, **query: object) -> list[str]:
     answer = await call("GET", "/devices", params=text)
     assert answer.status == 200, answer.body
     return [each["name"] or each["id"] for each in answer.body["devices"]]
+
+
+async def test_a_device_that_is_not_heard_while_it_speaks_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = []
+    for installed in (False, True):
+        monkeypatch.setattr("vixio.composition.api.is_installed", lambda there=installed: there)
+        async with api_server(tmp_path / str(installed)) as api:
+            call = await api.client(Scope.DEVICES_READ)
+            config = api.server.device(mode="realtime", server_aec=True)
+            async with SimulatedDevice(config) as device:
+                await device.type_text("hello")
+                path = f"/devices/{config.device_id}"
+                await until_shown(call, path)
+                shown.append((await call("GET", path)).body["hears_itself"])
+    assert shown == [True, False]
+
+
+async def until_shown(call: Client, path: str) -> None:
+    """Wait until what the hello said is written."""
+    async with asyncio.timeout(60):
+        while True:
+            if "aec" in (await call("GET", path)).body["features"]:
+                return
+            await asyncio.sleep(0.05)
 
 
 async def test_a_page_that_is_opened_shows_what_each_device_does(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from vixio.audio.echo import is_installed
 from vixio.composition.conversations import Conversations
 from vixio.composition.device_services import DeviceServices
 from vixio.composition.firmware import firmware_folder
@@ -71,6 +72,7 @@ def make_api(
             turns_written=device_services.caught_up,
             live=device_services.live,
             profile_of=device_services.profiles.outline,
+            cancels_echo=is_installed(),
             screens=Screens(admission.cluster.broadcast, secret),
             reminders=device_services.reminders.service,
             listeners=device_services.reminders.listeners,

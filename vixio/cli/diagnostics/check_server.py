@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from urllib.parse import urlsplit
 
+from vixio.audio.echo import is_installed
 from vixio.cli.banner import EVERY_ADDRESS, reachable_host
 from vixio.cli.diagnostics.check_languages import Remark
 from vixio.cli.diagnostics.installation import describe_installation
@@ -12,6 +13,7 @@ from vixio.composition.cluster import make_context
 from vixio.composition.registry import data_folder, opened_desk, opened_memory
 from vixio.core.capacity import CostModel
 from vixio.core.errors import ConfigError
+from vixio.core.extras import how_to_install
 from vixio.core.metrics import Counters
 from vixio.data.devices.secret import load_secret
 from vixio.settings import Settings
@@ -61,6 +63,23 @@ async def try_opus(settings: Settings) -> str:
     if not packets or not OpusDecoder().decode(packets[0]):
         raise ConfigError("libopus does not decode what it encodes; install it anew")
     return f"encodes {output.sample_rate} Hz in frames of {output.frame_ms} ms"
+
+
+async def try_echo(settings: Settings) -> str:
+    """Return whether devices that leave echo cancellation to the server have it."""
+    if is_installed():
+        return "AEC3, for devices that leave echo cancellation to the server"
+    leaving = 0
+    if settings.data.kept:
+        async with opened_desk(settings) as repository:
+            leaving = sum("aec" in device.features for device in await repository.devices())
+    told = (
+        "none: devices that leave echo cancellation to the server are not heard while they speak "
+        f"({how_to_install('aec')})"
+    )
+    if leaving:
+        raise Remark(f"{told}; {leaving} of those known do")
+    return told
 
 
 async def try_tools(settings: Settings) -> str:

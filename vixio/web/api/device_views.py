@@ -58,6 +58,10 @@ class Device(BaseModel):
     )
     language: str = Field(description="What it states itself.")
     features: list[str]
+    hears_itself: bool = Field(
+        description="Whether it leaves echo cancellation to this server, which has none: it is not "
+        "heard while it speaks."
+    )
     tools: list[str]
     code: str | None = Field(description="The code that it shows while it waits for its claim.")
     first_seen: int
@@ -77,7 +81,7 @@ class DeviceList(BaseModel):
     total: int
 
 
-_OF_ITS_OWN: Final = {"online", "live", "place", "spoken_language", "proves"}
+_OF_ITS_OWN: Final = {"online", "live", "place", "spoken_language", "proves", "hears_itself"}
 
 _FROM_RECORD: Final = Device.model_fields.keys() - _OF_ITS_OWN
 """Fields and properties of a DeviceRecord. Read one by one: ``asdict`` copies all that is in it,
@@ -97,6 +101,7 @@ def view(service: ApiService, who: Principal, record: DeviceRecord, live: Live |
         place=profile.place,
         spoken_language=profile.language,
         proves=bool(record.hmac_key),
+        hears_itself="aec" in record.features and not service.ports.cancels_echo,
     )
 
 

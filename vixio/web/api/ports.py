@@ -42,6 +42,7 @@ class Ports:
     ``status`` returns what the health page shows. ``on_command`` sets what carries out a custom
     command in this process. ``ready`` returns when the server has time to load the API.
     ``turns_written`` has turns that ended in this process put on record before they are read.
+    ``cancels_echo``: whether the server does that for devices that leave it to it.
     ``profile_of`` says how a device is, or would be, served; cheap. ``memory`` None: it ends with
     the server. ``view``: what an operator sees of the server.
     """
@@ -59,6 +60,7 @@ class Ports:
     turns_written: Callable[[], Awaitable[None]]
     live: LiveDevices
     profile_of: ProfileResolver
+    cancels_echo: bool
     screens: Screens
     reminders: ReminderService
     listeners: Listeners

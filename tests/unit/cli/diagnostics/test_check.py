@@ -19,14 +19,17 @@ from tests.support.speech_server import SpeechServer, refusal
 from tests.unit.cli.diagnostics.parts import LOOPBACK, failed, run
 from vixio import __version__
 from vixio.cli.commands import main
-from vixio.cli.diagnostics import check
+from vixio.cli.diagnostics import check, check_server
 from vixio.cli.diagnostics.check import PROBES, Part
-from vixio.cli.diagnostics.check_server import try_tools
+from vixio.cli.diagnostics.check_languages import Remark
+from vixio.cli.diagnostics.check_server import try_echo, try_tools
 from vixio.composition import core_speed
 from vixio.composition.core_speed import PARTS as PARTS_OF_ROUND
 from vixio.composition.core_speed import REFERENCE_S
+from vixio.composition.registry import opened_database
 from vixio.core.errors import ConfigError, ProviderError, ProviderUnavailable
 from vixio.core.extras import how_to_install
+from vixio.data.devices.contacts import Contact, DeviceContacts
 from vixio.providers import registry
 from vixio.providers.registry import ProviderFactory, ProviderKind
 from vixio.settings import Settings
@@ -104,6 +107,23 @@ async def test_tools_beyond_those_that_the_model_is_offered_are_counted() -> Non
     fallback = {"name": "fallback", "models": [{**model, "max_tools": 0}, model]}
     for agent in (model, fallback):
         assert await try_tools(Settings.model_validate({"agent": agent, "tools": tools})) == found
+
+
+async def test_devices_that_leave_echo_cancellation_to_the_server_are_counted(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    settings = Settings.model_validate({"data": {"folder": str(tmp_path)}})
+    monkeypatch.setattr(check_server, "is_installed", lambda: False)
+    assert (await try_echo(settings)).endswith(
+        f"not heard while they speak ({how_to_install('aec')})"
+    )
+    contact = Contact(1, features=("aec", "mcp"), may_be_new=True)
+    async with opened_database(settings) as database:
+        await DeviceContacts(database).seen({"02:00:00:00:00:01": contact})
+    with pytest.raises(Remark, match=r"; 1 of those known do$"):
+        await try_echo(settings)
+    monkeypatch.setattr(check_server, "is_installed", lambda: True)
+    assert "AEC3" in await try_echo(settings)
 
 
 async def test_a_complete_configuration(kit: Kit, tmp_path: Path) -> None:

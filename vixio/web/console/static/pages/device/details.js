@@ -59,7 +59,7 @@ export async function details(panel, context) {
     const rows = [
       ["device.id", now.id], ["device.board", now.board], ["device.chip", now.chip], ["device.firmware", now.firmware], ["device.address", now.address],
       ["device.rssi", now.rssi ? t("devices.signal", { dbm: now.rssi }) : ""], ["device.language", now.language], ["device.serial", now.serial],
-      ["device.features", now.features.join(", ")],
+      ["device.features", now.features.join(", ")], ["device.echo", now.hears_itself ? t("device.echo.none") : ""],
     ].filter(([, value]) => value);
     fill(
       facts,
