@@ -28,6 +28,15 @@ def speech(arguments: Sequence[str]) -> None:
 
 @bench.command(context_settings=_PASSED_ON, add_help_option=False)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def echo(arguments: Sequence[str]) -> None:
+    """How well the server takes its voice out of a microphone."""
+    from vixio_bench.echo.report import main
+
+    sys.exit(main(list(arguments)))
+
+
+@bench.command(context_settings=_PASSED_ON, add_help_option=False)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def load(arguments: Sequence[str]) -> None:
     """Measure how many devices the server can serve, and the cost of each."""
     from vixio_bench.load.command import main

@@ -201,7 +201,7 @@ TARGETS = (
         ],
         needs=["strace", "models"],
         packages=["models"],
-        cpu_s=310,
+        cpu_s=340,
     ),
     Target(
         "stores",

@@ -115,6 +115,7 @@ ELSEWHERE = {
 """Commands with a trace of their own."""
 
 UNTRACED = {
+    "bench echo": "needs the extra aec, and opens nothing",
     "models get": "asks the hubs for the model that it is given; docs/models.md names them",
     "tool-service": "needs the extra of a broker, and connects to that of its option --url",
 }

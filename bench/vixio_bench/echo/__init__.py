@@ -1,0 +1,1 @@
+"""``vixio bench echo``: ``device`` plays and hears, ``report`` measures what is left of it."""
