@@ -18,6 +18,7 @@ from firmware_test_client.errors import (
     SpeechError,
 )
 from firmware_test_client.flash import App, Flash
+from firmware_test_client.live import LiveSound
 from firmware_test_client.mcp.properties import Property
 from firmware_test_client.mcp.tool import NO_ANSWER, Image, Tool
 from firmware_test_client.microphone import Spoken
@@ -47,6 +48,7 @@ __all__ = [
     "HelloError",
     "Image",
     "ListeningMode",
+    "LiveSound",
     "McpFaults",
     "Misbehaviour",
     "OtaAnswer",

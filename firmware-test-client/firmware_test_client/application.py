@@ -70,6 +70,7 @@ class Application:
         self._pending_listening_start = False
         self._popup_on_listening = False
         self._background: set[asyncio.Future[None]] = set()
+        self.loudspeaker: Callable[[Pcm], None] | None = None
 
     @property
     def state(self) -> DeviceState:
@@ -233,7 +234,9 @@ class Application:
     # PlayoutObserver
 
     def on_sound(self, pcm: bytes, rate: int, start: float) -> None:
-        """Feed the loudspeaker's sound into the microphone."""
+        """Feed the loudspeaker's sound into the microphone, and to whom it is passed on."""
+        if self.loudspeaker is not None:
+            self.loudspeaker(Pcm(pcm, rate))
         if self.config.echo_db is not None:
             reaches = start + self.config.echo_delay_ms / 1000
             self.microphone.overhear(Pcm(pcm, rate), reaches, self.config.echo_db)

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
+from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
 from firmware_test_client.channel import HardClose
 from firmware_test_client.config import Voice
 from firmware_test_client.errors import Disconnected
+from firmware_test_client.live import LiveSound
 from firmware_test_client.mcp.tool import Tool
 from firmware_test_client.microphone import Spoken
 from firmware_test_client.misbehaviour import Misdeeds
 from firmware_test_client.observed import REPLY_TIMEOUT, WAIT_TIMEOUT, ObservedDevice
 from firmware_test_client.ota import OtaAnswer
+from firmware_test_client.pcm import Pcm
 from firmware_test_client.replies import Reply
 from firmware_test_client.speech import (
     Speech,
@@ -137,6 +141,29 @@ class SimulatedDevice(ObservedDevice):
         self._app.tracker.asked(spoken.text, spoken.voice_end)
         await asyncio.sleep(max(0.0, spoken.end - self.now))
         return spoken
+
+    def hush(self) -> None:
+        """Break off what is being said, as a user does who begins anew."""
+        self._app.microphone.hush()
+        spoken = self.spoken[-1] if self.spoken else None
+        if spoken is not None and spoken.end > self.now:
+            pcm = spoken.utterance.pcm
+            said = pcm.data[: 2 * max(0, round((self.now - spoken.start) * pcm.rate))]
+            utterance = replace(spoken.utterance, pcm=Pcm(said, pcm.rate))
+            self.spoken[-1] = replace(spoken, end=self.now, utterance=utterance)
+
+    def plug_in(
+        self,
+        *,
+        microphone: LiveSound | None = None,
+        loudspeaker: Callable[[Pcm], None] | None = None,
+    ) -> None:
+        """Hear with a real microphone too, and pass on each frame when it begins to sound.
+
+        A microphone needs `uplink_rate` 16000 and `share_speech` False, a loudspeaker `decode`.
+        """
+        self._app.microphone.live = microphone
+        self._app.loudspeaker = loudspeaker
 
     async def _prepare(self, speech: Speech, voice: Voice | None) -> Utterance:
         config = self.config

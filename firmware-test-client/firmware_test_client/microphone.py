@@ -19,6 +19,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from firmware_test_client.live import LiveSound
 from firmware_test_client.opus import Encoder
 from firmware_test_client.pcm import Pcm
 from firmware_test_client.pcm_codec import PcmEncoder
@@ -90,6 +91,7 @@ class Microphone:
         self._timer: asyncio.TimerHandle | None = None
         self._origin = 0.0  # start of frame 0
         self._count = 0  # frames since then
+        self.live: LiveSound | None = None  # mixed in; not with packets from the cache
         self.on = False
 
     @property
@@ -103,6 +105,8 @@ class Microphone:
         self.on = True
         if self._shared:
             self._noise_packets = encoded_noise(self._format)
+        if self.live is not None:
+            self.live.clear()  # what was recorded while it was off
         self._origin, self._count = self._loop.time() + WARM_UP, 0
         self._schedule()
 
@@ -136,6 +140,10 @@ class Microphone:
         packets = encoded_speech(utterance, self._format) if self._shared else ()
         self._voices.append(_Voice(start, spoken.end, utterance.pcm.samples, packets))
         return spoken
+
+    def hush(self) -> None:
+        """Break off what is being said."""
+        self._voices.clear()
 
     def overhear(self, pcm: Pcm, start: float, gain_db: float) -> None:
         """Mix in a sound of the loudspeaker that reaches the microphone from `start` on."""
@@ -183,6 +191,8 @@ class Microphone:
             self._mix(frame, voice.samples, start - voice.start)
         for echo in self._echoes:
             self._mix(frame, echo.samples, start - echo.start)
+        if self.live is not None:
+            self._mix(frame, self.live.take(count), 0.0)
         if self._encoder is None:
             self._encoder = self._format.encoder()
         return self._encoder.encode(np.clip(frame, -32768, 32767).astype("<i2").tobytes())

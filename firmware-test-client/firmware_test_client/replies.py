@@ -31,6 +31,7 @@ class Reply:
     asked: str | None = None  # what the device said or typed before
     speech_end: float | None = None  # end of the voice (not of the file), or of typing
     stt: str | None = None
+    stt_at: float | None = None  # arrival of it
     sentences: list[Sentence] = field(default_factory=list)
     emotions: list[str] = field(default_factory=list)
     tool_calls: list[str] = field(default_factory=list)

@@ -86,7 +86,7 @@ class Screen:
 
     def _stt(self, body: dict[str, Any]) -> None:
         if isinstance(body.get("text"), str):
-            self._tracker.stt(body["text"])
+            self._tracker.stt(body["text"], self._loop.time())
             self.write(f"you: {body['text']}")
         else:
             self._records.violations.append("stt without text")

@@ -15,6 +15,7 @@ class _Pending:
     asked: str | None = None
     speech_end: float | None = None
     stt: str | None = None
+    stt_at: float | None = None
     emotions: list[str] = field(default_factory=list)
     tool_calls: list[str] = field(default_factory=list)
     too_early: int = 0
@@ -33,13 +34,12 @@ class ReplyTracker:
         """Note what the user says or has typed; `speech_end` may be in the future."""
         self._pending.asked, self._pending.speech_end = text, speech_end
 
-    def stt(self, text: str) -> None:
+    def stt(self, text: str, now: float) -> None:
         """Note the recognised text. Some servers send it after `tts start`."""
         self._records.stt_texts.append(text)
-        if self._fresh is not None and self._fresh.stt is None:
-            self._fresh.stt = text
-        else:
-            self._pending.stt = text
+        fresh = self._fresh
+        its = fresh if fresh is not None and fresh.stt is None else self._pending
+        its.stt, its.stt_at = text, now
 
     def emotion(self, emotion: str) -> None:
         """Note a face, for the current reply or the next one."""
@@ -73,6 +73,7 @@ class ReplyTracker:
             pending.asked,
             pending.speech_end,
             pending.stt,
+            pending.stt_at,
             emotions=pending.emotions,
             tool_calls=pending.tool_calls,
             too_early=pending.too_early,

@@ -294,6 +294,7 @@ async def test_ask_speaks_and_waits_for_the_reply(server: ScriptedServer) -> Non
     async with SimulatedDevice(server.device()) as device:
         reply = await device.ask("yes please")
         assert (reply.asked, reply.stt, reply.text) == ("yes please", "yes please", "Here you are.")
+        assert reply.stt_at is not None
         assert reply.response_ms is not None
         assert 0 < reply.response_ms < 1500
         assert reply.played_ms == 300

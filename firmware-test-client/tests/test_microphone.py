@@ -10,8 +10,16 @@ import opuslib
 import pytest
 from scripted_server import ScriptedServer, tone_packets
 
-from firmware_test_client import DeviceConfig, Pcm, SimulatedDevice, SpeechError, Voice
+from firmware_test_client import (
+    DeviceConfig,
+    LiveSound,
+    Pcm,
+    SimulatedDevice,
+    SpeechError,
+    Voice,
+)
 from firmware_test_client.framing import AudioPacket
+from firmware_test_client.live import CUSHION, LONGEST
 from firmware_test_client.records import Counters
 from firmware_test_client.speech import StreamFormat, Utterance, encoded_speech
 from firmware_test_client.uplink import SEND_QUEUE_PACKETS, Uplink
@@ -197,3 +205,53 @@ def test_a_thousand_voices_are_encoded_once_each() -> None:
     for voice in voices:
         encoded_speech(voice, format_)
     assert encoded_speech.cache_info().misses == before
+
+
+async def test_a_user_who_begins_anew_is_not_heard_to_the_end(server: ScriptedServer) -> None:
+    async with SimulatedDevice(server.device()) as device:
+        saying = asyncio.create_task(device.say(tone(3.0)))
+        await server.talk.until(
+            lambda: max(levels([data for _, data in server.talk.binaries]), default=0) > 1000
+        )
+        device.hush()
+        said = device.spoken[-1]
+        assert said.utterance.pcm.duration == pytest.approx(said.end - said.start, abs=0.001)
+        sent = len(server.talk.binaries)
+        await server.talk.until(lambda: len(server.talk.binaries) > sent + 4)
+        last = levels([data for _, data in server.talk.binaries])[-2:]
+        assert max(last) < 500
+        saying.cancel()
+
+
+async def test_a_real_microphone_and_loudspeaker(server: ScriptedServer) -> None:
+    played: list[Pcm] = []
+    live = LiveSound()
+    device = SimulatedDevice(server.device())
+    device.plug_in(microphone=live, loudspeaker=played.append)
+    live.feed(tone(0.4).data)  # before it listens: nobody wants to hear it
+    async with device:
+        await server.talk.until(lambda: len(server.talk.binaries) >= 3)
+        assert max(levels([data for _, data in server.talk.binaries])) < 500
+        live.feed(tone(0.4).data)
+        sent = len(server.talk.binaries)
+        await server.talk.until(lambda: len(server.talk.binaries) > sent + 8)
+        heard = levels([data for _, data in server.talk.binaries])
+        assert 6 <= sum(level > 1000 for level in heard) <= 8, "400 ms in packets of 60"
+        await server.talk.speak(tone_packets(5))
+        reply = await device.wait_for_reply(after=0)
+        assert b"".join(frame.data for frame in played) == reply.heard.data
+
+
+def test_what_is_recorded_comes_in_whole_frames_and_never_late() -> None:
+    live, data = LiveSound(), tone(2.0).data
+    live.feed(data[: 2 * CUSHION - 1])
+    assert len(live.take(960)) == 0, "half a sample is missing"
+    live.feed(data[2 * CUSHION - 1 : 2 * CUSHION])
+    assert live.take(960).tobytes() == data[:1920]
+    assert live.take(960).tobytes() == data[1920:3840]
+    assert len(live.take(960)) == 0, "a gap: it waits again"
+    live.feed(data)
+    assert live.take(LONGEST).tobytes() == data[-2 * LONGEST :]
+    live.feed(data)
+    live.clear()
+    assert len(live.take(1)) == 0
