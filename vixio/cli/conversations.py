@@ -14,6 +14,7 @@ import click
 from vixio.cli.config import ConfigGroup, config_option
 from vixio.cli.devices import json_option
 from vixio.cli.registry import ago, table, utc, with_repository
+from vixio.cli.turn_times import chart
 from vixio.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from vixio.data.conversations.repository import ConversationRepository
 
 T = TypeVar("T")
-
-STAGES = ("transcript", "first_token", "first_sentence", "first_audio", "first_frame")
 
 
 @click.group(cls=ConfigGroup, invoke_without_command=True)
@@ -110,8 +109,7 @@ def _list(config: Path | None, device: str, number: int, *, as_json: bool) -> No
 
 
 def _lines(turn: TurnRecord) -> list[str]:
-    times = [f"{name} {turn.stages[name]} ms" for name in STAGES if name in turn.stages]
-    lines = [f"{utc(turn.at)}  turn {turn.turn}, {turn.outcome}  {', '.join(times)}".rstrip()]
+    lines = [f"{utc(turn.at)}  turn {turn.turn}, {turn.outcome}"]
     if turn.heard:
         lines.append(f"  user       {turn.heard}")
     for tool in turn.tools:
@@ -121,7 +119,7 @@ def _lines(turn: TurnRecord) -> list[str]:
         lines.append(f"  assistant  {turn.said}")
     if turn.error:
         lines.append(f"  failed     {turn.error}")
-    return lines
+    return [*lines, *(f"             {line}" for line in chart(turn.stages))]
 
 
 def _id(config: Path | None, device: str) -> str:

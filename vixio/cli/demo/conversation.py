@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vixio.cli.status import StatusLine
+from vixio.cli.turn_times import chart
 from vixio.core.metrics import TurnTimeline
 from vixio.core.session.events import Subscription, TurnEnded
 from vixio.server import Server
@@ -56,7 +58,9 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
     app = Server(settings)
     await app.start()
     try:
-        await app.loaded()
+        with StatusLine() as status:
+            status.show("starting a server …")
+            await app.loaded()
         names = " · ".join(f"{kind} {name}" for kind, name in app.providers.names().items())
         print(f"server ready: {names}\n")
         yield app
@@ -174,8 +178,8 @@ def _show(
         print(f"  served  by {source}: {its.calls} {calls}, {its.ms:.1f} ms, {outcome}")
     print(f"  vixio   {reply.text}")
     if timeline is not None:
-        marks = "  ".join(f"{name} {ms}" for name, ms in timeline.since_turn_end().items())
-        print(f"  ms      {marks}")
+        for step in chart(timeline.since_turn_end()):
+            print(f"          {step}")
     for finding in findings:
         print(f"  {'check ' if finding.good else 'FAILED'}  {finding.text}")
     print(f"  {'ok      ' if good else 'FAILED  '}expected: {line.expected}\n")

@@ -257,11 +257,15 @@ async def test_the_commands(tmp_path: Path) -> None:
     await recorded(lambda: make_database(tmp_path, ""), turn(1))
     assert vixio("conversations")[1].splitlines()[1].split()[:2] == ["s", KITCHEN]
     shown = vixio("conversations", "show", "s")[1].splitlines()
-    assert shown[0].endswith("turn 1, answered  transcript 50 ms")
-    assert shown[1:] == [
+    assert shown[0].endswith("turn 1, answered")
+    assert shown[1:4] == [
         "  user       turn it up",
         '  calls      set_volume {"volume": 80}, 20 ms',
         "  assistant  It is louder.",
+    ]
+    assert [line.split("ms")[0].split() for line in shown[4:]] == [
+        ["words", "50"],
+        ["in", "all", "50"],
     ]
     assert json.loads(vixio("conversations", "export", "Kitchen")[1])[0]["said"] == "It is louder."
     assert len(json.loads(vixio("conversations", "list", "Kitchen", "--json")[1])) == 1
