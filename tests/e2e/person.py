@@ -66,6 +66,10 @@ class Person:
         """Type a line."""
         os.write(self._terminal, text.encode() + b"\r")
 
+    def end(self) -> None:
+        """Press Ctrl-D, which at the begin of a line is the end of the input."""
+        os.write(self._terminal, b"\x04")
+
     async def answer(self, question: str, text: str) -> None:
         """Wait for ``question`` and the end of its line, where the cursor is; answer it."""
         await self.expect(question)

@@ -76,8 +76,9 @@ class Rule:
 RULES = (
     # The public interface: names of many packages, imported when they are used.
     Rule("vixio", ("vixio",), alone=True),
-    # It drives the simulated device, which itself never sees ``vixio``.
+    # They drive the simulated device, which itself never sees ``vixio``.
     Rule("vixio.cli.demo", ("vixio", "firmware_test_client"), (ANY,)),
+    Rule("vixio.cli.talk", ("vixio", "firmware_test_client"), (ANY,)),
     *(Rule(f"vixio.{name}", ("vixio",), (ANY,)) for name in SEES_ALL),
     Rule("vixio.core.tools", ("vixio.core",), ("jsonschema", "referencing")),
     Rule("vixio.core.device", ("vixio.core",), ("annotated_types",)),

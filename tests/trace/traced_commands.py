@@ -45,6 +45,7 @@ STEPS = (
     Step("chat", stdin="hello\n"),
     Step("say", ["turn on the light", "--out", "said.wav"]),
     Step("transcribe", ["said.wav"]),
+    Step("talk", stdin="hello\n"),
     Step("voices"),
     Step("memory"),
     Step("conversations (alone)"),

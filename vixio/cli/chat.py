@@ -32,7 +32,8 @@ _SHOWN_CHARS = 200
 """Of a tool's answer."""
 
 
-def _key_option(command: Callable[..., None]) -> Callable[..., None]:
+def key_option(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the option ``--as``."""
     return click.option(
         "--as",
         "key",
@@ -45,7 +46,7 @@ def _key_option(command: Callable[..., None]) -> Callable[..., None]:
 
 @click.command()
 @click.argument("text")
-@_key_option
+@key_option
 @config_option
 def ask(text: str, key: str, config: Path | None) -> None:
     """Ask the configured agent one question in writing.
@@ -55,18 +56,18 @@ def ask(text: str, key: str, config: Path | None) -> None:
     words = (sys.stdin.read() if text == "-" else text).strip()
     if not words:
         raise ConfigError('the question is empty: write it in quotes, vixio ask "what time is it"')
-    asyncio.run(_ask(_settings(config), key, words))
+    asyncio.run(_ask(silent_settings(config), key, words))
 
 
 @click.command()
-@_key_option
+@key_option
 @config_option
 def chat(key: str, config: Path | None) -> None:
     """Converse with the configured agent in writing, without a device.
 
     Each line is a question. Ctrl-C stops the answer; Ctrl-D, or Ctrl-C at the prompt, ends it.
     """
-    asyncio.run(_chat(_settings(config), key))
+    asyncio.run(_chat(silent_settings(config), key))
 
 
 async def _ask(settings: Settings, key: str, text: str) -> None:
@@ -213,7 +214,8 @@ def read_lines() -> asyncio.Queue[str | None]:
     return lines
 
 
-def _settings(config: Path | None) -> Settings:
+def silent_settings(config: Path | None) -> Settings:
+    """Return the settings, without any log. Raises ConfigError."""
     from vixio.settings import load_settings
     from vixio.telemetry.logging.setup import configure_logging
 

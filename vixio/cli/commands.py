@@ -27,12 +27,11 @@ from vixio.cli.reminders import reminders
 from vixio.cli.serve import serve
 from vixio.cli.setup.command import setup
 from vixio.cli.speech import say, transcribe
+from vixio.cli.talk.command import simulated_device, talk
 from vixio.cli.tokens import tokens
 from vixio.cli.tool_service import tool_service
 from vixio.cli.voices import voices
 from vixio.core.errors import ConfigError, VixioError
-
-SIMULATED_DEVICE = "firmware_test_client"
 
 OTHERS = "vixio.commands"
 
@@ -115,6 +114,7 @@ main.add_command(api_tokens)
 main.add_command(api_password)
 main.add_command(models)
 main.add_command(say)
+main.add_command(talk)
 main.add_command(transcribe)
 main.add_command(tool_service)
 main.add_command(voices)
@@ -170,14 +170,7 @@ def memory(device: str | None, action: str, as_json: bool, config: Path | None) 
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def demo(arguments: Sequence[str]) -> None:
     """Hold a spoken conversation with the simulated device."""
-    try:
+    with simulated_device():
         from vixio.cli import demo as module
 
         sys.exit(module.main(list(arguments)))
-    except ModuleNotFoundError as error:
-        if error.name != SIMULATED_DEVICE:
-            raise
-        raise ConfigError(
-            "this needs the simulated device, a package of its own in Vixio's source tree: "
-            "pip install ./firmware-test-client"
-        ) from error

@@ -233,9 +233,12 @@ def test_a_missing_simulated_device_is_told(monkeypatch: pytest.MonkeyPatch) -> 
         raise ModuleNotFoundError("No module", name="firmware_test_client")
 
     monkeypatch.setattr("vixio.cli.demo.main", needs_it)
-    done = CliRunner().invoke(main, ["demo"])
-    assert done.exit_code == 2
-    assert done.stderr.endswith("pip install ./firmware-test-client\n")
+    monkeypatch.delitem(sys.modules, "vixio.cli.talk.holding", raising=False)
+    monkeypatch.setitem(sys.modules, "firmware_test_client", None)
+    for command in ("demo", "talk"):
+        done = CliRunner().invoke(main, [command])
+        assert done.exit_code == 2
+        assert done.stderr.endswith("pip install ./firmware-test-client\n")
 
 
 def test_commands_of_other_packages_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,1 @@
+"""``vixio talk``: a conversation from a terminal, by the simulated device."""
