@@ -58,6 +58,7 @@ class _Spoken:
     """Whether its audio is all there."""
     kept: bool = True
     """Whether it counts as heard: not what only bridges a pause."""
+    face: tuple[str, str] | None = None
 
 
 class Pacer:
@@ -131,15 +132,18 @@ class Pacer:
         self._announced = True
         self._changed.wake()
 
-    async def put_sentence(self, text: str, *, kept: bool = True) -> None:
+    async def put_sentence(
+        self, text: str, *, kept: bool = True, face: tuple[str, str] | None = None
+    ) -> None:
         """Queue ``text`` as the subtitle of the audio that follows; dropped after :meth:`stop`.
 
-        ``kept``: whether it is part of :meth:`heard_text`.
+        ``kept``: whether it is part of :meth:`heard_text`. ``face``: shown with it, a name of
+        :data:`~vixio.core.emotions.EMOTIONS` and its emoji.
         """
         if self._stopped:
             return
         self.put_sentences += 1
-        sentence = _Spoken(text, kept=kept)
+        sentence = _Spoken(text, kept=kept, face=face)
         if kept:
             self._last_put = sentence
         self._queue.append(sentence)
@@ -315,6 +319,8 @@ class Pacer:
             return
         sentence.start_ms = self._sent_ms
         self._sentences.append(sentence)
+        if sentence.face is not None:
+            await self._send(self._connection.send_emotion(*sentence.face))
         await self._send(self._connection.send_sentence(sentence.text))
         if not self._stopped:
             self.on_sentence(sentence.text, sentence.kept)

@@ -26,6 +26,9 @@ from vixio.stations.sentence_aggregator import SentenceAggregatorStation
 CALL = ToolCalled(1, "c1", "self.lamp.turn_on", "{}")
 RETURN = ToolReturned(1, "c1", "true", success=True, seconds=0.1)
 HAPPY = Emotion(1, "happy", "🙂")
+SAD = Emotion(1, "sad", "😔")
+THINKING = Emotion(1, "thinking", "🤔")
+NEUTRAL = Emotion(1, "neutral", "😶")
 
 
 def said(text: str, turn_id: int = 1) -> Sentence:
@@ -73,9 +76,11 @@ async def test_sentences_and_the_rest_at_the_end() -> None:
 
 async def test_what_was_said_before_a_tool_call_stands_before_it() -> None:
     assert await run("One mom", "ent", CALL, RETURN, "Done", ".") == [
+        THINKING,
         said("One moment"),
         CALL,
         RETURN,
+        NEUTRAL,
         said("Done."),
     ]
 
@@ -90,8 +95,8 @@ async def test_other_chunks_pass_without_ending_the_sentence() -> None:
 
 
 async def test_the_first_clause_after_a_tool_call_is_early_again() -> None:
-    text = "Let me see about that, please wait."
-    clauses = [said("Let me see about that,"), said("please wait.")]
+    text = "I look it up for you, please wait."
+    clauses = [said("I look it up for you,"), said("please wait.")]
     assert await run(text, CALL, text) == [*clauses, CALL, *clauses]
 
 
@@ -153,6 +158,43 @@ async def test_a_face_without_a_sentence() -> None:
     assert await run("Bye! 😀") == [said("Bye!"), HAPPY]
     assert await run("😀 Bye! 😢") == [HAPPY, said("Bye!")]
     assert await run("Hello 🪚.") == [said("Hello.")]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # The face of a sentence's own words holds for this sentence.
+        ("I am so sorry. It rains.", [SAD, said("I am so sorry."), NEUTRAL, said("It rains.")]),
+        ("It rains. I am sorry.", [said("It rains."), SAD, said("I am sorry.")]),
+        ("非常非常抱歉。今天有雨。", [SAD, said("非常非常抱歉。"), NEUTRAL, said("今天有雨。")]),
+        # Its parts, and an exclamation in front of another sentence, are not for themselves.
+        (
+            "I am so very sorry, it rains. And rains.",
+            [SAD, said("I am so very sorry,"), said("it rains."), NEUTRAL, said("And rains.")],
+        ),
+        ("Sorry! It rains.", [SAD, said("Sorry!"), said("It rains.")]),
+        ("Sorry! I'm glad.", [SAD, said("Sorry!"), HAPPY, said("I'm glad.")]),
+        # The model's emoji is stronger in its sentence, and comes back behind another one.
+        ("🙂 I am sorry. It rains.", [HAPPY, said("I am sorry."), said("It rains.")]),
+        ("[happy] I am sorry.", [HAPPY, said("I am sorry.")]),
+        ("🙂 I am so sorry for you, so sorry.", [HAPPY, said("I am so sorry for you,"),
+                                               said("so sorry.")]),
+        ("🪚 I am sorry.", [said("I am sorry.")]),
+        ("I am 🙂 sorry.", [said("I am sorry.")]),
+        (
+            "🙂 It rains. I am sorry for that. It rains on.",
+            [HAPPY, said("It rains."), SAD, said("I am sorry for that."), HAPPY,
+             said("It rains on.")],
+        ),
+        ("I am sorry. 🙂 It rains.", [SAD, said("I am sorry."), HAPPY, said("It rains.")]),
+        ("I am sorry. 🙂", [SAD, said("I am sorry."), HAPPY]),
+    ],
+)  # fmt: skip
+async def test_a_sentence_without_an_emoji_has_the_face_of_its_words(
+    text: str, expected: list[Chunk]
+) -> None:
+    assert await run(text) == expected
+    assert await run(*text) == expected
 
 
 async def test_another_turn_is_another_reply() -> None:

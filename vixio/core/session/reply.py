@@ -103,6 +103,7 @@ class Reply:
         self._over = False
         self._group: asyncio.TaskGroup | None = None
         self._subtitle: str | None = None
+        self._face: tuple[str, str] | None = None
         self._notice: Alert | None = None
         """Why there is no answer, to be shown at the end."""
         self._task: asyncio.Task[None] | None = None
@@ -334,6 +335,7 @@ class Reply:
                     await self._take(chunk)
         async with self._filler.playing:
             await self._audio.flush()
+            await self._show_face()
         return whole
 
     async def _take(self, chunk: Chunk) -> None:
@@ -356,7 +358,10 @@ class Reply:
             case SentenceFailed():
                 self._miss(chunk)
             case Emotion(name=name, emoji=emoji):
-                await self._connection.send_emotion(name, emoji)
+                await self._audio.flush()
+                self._face = (name, emoji)
+                if not self._pacer.unsent_ms:
+                    await self._show_face()
             case Notice(text=text):
                 await self._connection.send_sentence(text)
             case Farewell():
@@ -384,5 +389,11 @@ class Reply:
         if not self.start.taken:
             await self.start.take()
         if self._subtitle is not None:
-            await self._pacer.put_sentence(self._subtitle)
-            self._subtitle = None
+            await self._pacer.put_sentence(self._subtitle, face=self._face)
+            self._subtitle = self._face = None
+
+    async def _show_face(self) -> None:
+        """Show the face that waits for a sentence behind those that are still to be played."""
+        if self._face is not None and not self._over:
+            await self._connection.send_emotion(*self._face)
+        self._face = None

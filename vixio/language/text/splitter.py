@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from vixio.language.text.atoms import Atoms
@@ -51,10 +51,14 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """A sentence as shown and as spoken. ``spoken`` is never empty."""
+    """A sentence as shown and as spoken. ``spoken`` is never empty.
+
+    ``emoji``: whether the model wrote one inside it.
+    """
 
     shown: str
     spoken: str
+    emoji: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +185,7 @@ class SentenceSplitter:
         atom = self._atoms.restore(sentence)
         if any(map(str.isalnum, atom.spoken)):
             self._first = False
-            yield Words(atom.shown, atom.spoken)
+            yield Words(atom.shown, atom.spoken, _EMOJI.search(sentence) is not None)
 
     def _quotes(self, text: str) -> int:
         opened = self._open_quotes + len(_OPENING.findall(text)) - len(_CLOSING.findall(text))
