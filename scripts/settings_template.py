@@ -13,6 +13,7 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
+from vixio.core.replacements import Replacements
 from vixio.settings.assistant import PROFILE_KEYS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -33,10 +34,15 @@ def lines() -> Iterator[str]:
     """Yield the lines of the keys that can differ, in the order of the profile's fields."""
     for each in PROFILE_KEYS:
         if each.of_all not in BY_HAND:
-            start = f"  {each.of_all}: {json.dumps(each.setting.default, ensure_ascii=False)}"
+            start = f"  {each.of_all}: {_yaml(each.setting.default)}"
             about = textwrap.wrap(each.setting.about, _WIDTH - _COMMENT - 2, break_on_hyphens=False)
             yield f"{start:<{_COMMENT - 1}} # {about[0]}\n"
             yield from (f"{'':{_COMMENT}}# {more}\n" for more in about[1:])
+
+
+def _yaml(default: object) -> str:
+    value = dict(default.pairs) if isinstance(default, Replacements) else default
+    return json.dumps(value, ensure_ascii=False)
 
 
 def written(text: str) -> str:

@@ -103,6 +103,7 @@ class EngineBuilder:
                 timeouts,
                 watched=providers.asr.loader.watched,
                 early=settings.listening.think_ms > 0,
+                corrections=profile.corrections or settings.assistant.corrections,
             ),
             TextAggregatorStation(),
             AgentStation(agent, timeouts, follow_tools=True),
@@ -116,6 +117,7 @@ class EngineBuilder:
                 phrases=self._phrases.setdefault(providers.tts.loader, PhraseAudio()),
                 normalise=settings.output.normalise,
                 speed=self._speeds.setdefault(providers.tts.loader, VoiceSpeed()),
+                pronunciations=profile.pronunciations or settings.assistant.pronunciations,
             ),
         ]
         return LeasedPipeline(_in_order(standard, others), providers)

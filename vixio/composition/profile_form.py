@@ -13,6 +13,7 @@ from vixio.core.errors import VixioError, describe
 from vixio.core.extras import Extra, how_to_install
 from vixio.core.greetings import WakeGreetings
 from vixio.core.instructions import LANGUAGES, NAMES
+from vixio.core.replacements import Replacements
 from vixio.providers import registry
 from vixio.providers.entry import ProviderEntry
 from vixio.providers.registry import ProviderFactory, ProviderKind
@@ -145,6 +146,8 @@ def _plain(value: Any, place: tuple[str | int, ...], data: Mapping[str, Any]) ->
         return MASK if value.get_secret_value() else ""
     if isinstance(value, WakeGreetings):
         value = dict(value.by_word)
+    if isinstance(value, Replacements):
+        value = dict(value.pairs)
     if isinstance(value, ProviderEntry):
         value = value.given()
     elif isinstance(value, BaseModel):

@@ -17,6 +17,7 @@ from annotated_types import Interval, Len
 from vixio.core.greetings import WakeGreetings
 from vixio.core.instructions import DEFAULT_INSTRUCTIONS, check_instructions
 from vixio.core.language_tags import check_language
+from vixio.core.replacements import NO_REPLACEMENTS, Replacements
 from vixio.core.whole_phrases import MAX_CHARS
 
 _SEPARATED_MAC = re.compile(r"[0-9a-f]{2}([:-]?)[0-9a-f]{2}(?:\1[0-9a-f]{2}){4}")
@@ -195,6 +196,22 @@ class DeviceProfile:
     daily_turns: Annotated[
         Annotated[int, Interval(ge=0, le=1_000_000)] | None,
         Setting(0, "turns of a device that are answered on one day; 0: any number"),
+    ] = None
+    pronunciations: Annotated[
+        Replacements | None,
+        Setting(
+            NO_REPLACEMENTS,
+            "how the voice says words that it says wrongly; screen and conversation keep them: "
+            "{Vixio: Vicksio}",
+        ),
+    ] = None
+    corrections: Annotated[
+        Replacements | None,
+        Setting(
+            NO_REPLACEMENTS,
+            "what was said where the recogniser writes something else: {weak see oh: Vixio}; "
+            "both: at most 100 words or phrases of 80 characters",
+        ),
     ] = None
     agent: ProviderConfig = None
     tts: ProviderConfig = None

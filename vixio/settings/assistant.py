@@ -20,6 +20,7 @@ from pydantic import (
     BeforeValidator,
     Field,
     TypeAdapter,
+    WithJsonSchema,
     create_model,
     field_validator,
 )
@@ -30,12 +31,14 @@ from vixio.core.errors import ConfigError
 from vixio.core.greetings import OTHERS, WakeGreetings
 from vixio.core.instructions import DEFAULT_INSTRUCTIONS
 from vixio.core.messages import check_folder
+from vixio.core.replacements import MAX_CHARS, MAX_PAIRS, Replacements
 from vixio.core.whole_phrases import bare
 from vixio.providers.faults import fault
 from vixio.settings.sections import Section
 
 _TEXTS = TypeAdapter(tuple[str, ...])
 _TEXTS_BY_WORD = TypeAdapter(dict[str, tuple[str, ...]])
+_TEXT_BY_WORD = TypeAdapter(dict[str, str])
 
 
 def _greetings(value: object) -> object:
@@ -57,8 +60,26 @@ def _greetings(value: object) -> object:
     return WakeGreetings.of(_TEXTS_BY_WORD.validate_python(listed))
 
 
+def _replacements(value: object) -> object:
+    if isinstance(value, Replacements):
+        return value
+    return Replacements.of(_TEXT_BY_WORD.validate_python(value))
+
+
 _READ: Final[Mapping[object, object]] = {
-    str | WakeGreetings: Annotated[str | WakeGreetings, BeforeValidator(_greetings)]
+    str | WakeGreetings: Annotated[str | WakeGreetings, BeforeValidator(_greetings)],
+    Replacements: Annotated[
+        Replacements,
+        BeforeValidator(_replacements),
+        WithJsonSchema(
+            {
+                "type": "object",
+                "additionalProperties": {"type": "string", "minLength": 1, "maxLength": MAX_CHARS},
+                "propertyNames": {"minLength": 1, "maxLength": MAX_CHARS},
+                "maxProperties": MAX_PAIRS,
+            }
+        ),
+    ],
 }
 """How types are read that a file writes in several forms."""
 
@@ -124,6 +145,8 @@ if TYPE_CHECKING:
         place: str = ""
         user_name: str = ""
         wake_reply: str | WakeGreetings = ""
+        pronunciations: Replacements = Replacements()
+        corrections: Replacements = Replacements()
 
     class ForOneDevice(Section):
         """Likewise. None: as for all devices."""

@@ -27,6 +27,7 @@ from vixio.core.chunk import (
 )
 from vixio.core.clock import now as clock_now
 from vixio.core.errors import ProviderTimeout, describe
+from vixio.core.replacements import NO_REPLACEMENTS, Replacements
 from vixio.core.station import Emit, ListeningStation, StationContext
 from vixio.core.tasks import cancel_and_wait
 from vixio.core.timeouts import Timeouts
@@ -118,11 +119,13 @@ class ASRStation(ListeningStation):
         *,
         watched: Watch = nullcontext,
         early: bool = False,
+        corrections: Replacements = NO_REPLACEMENTS,
     ) -> None:
         """``watched``: learns whether each use of ``asr`` worked. ``early``: look for the words in
-        the pauses of an utterance."""
+        the pauses of an utterance. ``corrections``: of words that it does not know."""
         self._asr = asr
         self._early = early
+        self._corrections = corrections
         self._watched = watched
         self._timeouts = timeouts or Timeouts()
         self._current: _Utterance | None = None
@@ -340,7 +343,7 @@ class ASRStation(ListeningStation):
         await self.emit((early,))
 
     async def _pass_on_partial(self, utterance: _Utterance) -> None:
-        words, utterance.partial = _cleaned(utterance.partial), ""
+        words, utterance.partial = self._cleaned(utterance.partial), ""
         # Turn ids never decrease: an earlier utterance that lags behind gives no partials.
         if words and utterance.turn_id == self._newest:
             partial = PartialTranscript(utterance.turn_id, words)
@@ -351,7 +354,7 @@ class ASRStation(ListeningStation):
         heard = await self._bounded(stream.finish(), "words", self._timeouts.asr)
         return Transcript(
             turn_id,
-            _cleaned(heard.text),
+            self._cleaned(heard.text),
             rejected=heard.rejected,
             confidence=heard.confidence,
             language=heard.language,
@@ -379,7 +382,8 @@ class ASRStation(ListeningStation):
         except TimeoutError:
             raise ProviderTimeout(self._asr.name, what, seconds) from None
 
-
-def _cleaned(text: str) -> str:
-    """Return the text bounded and as valid UTF-8: models refuse half a surrogate pair."""
-    return well_formed(text.strip()[:MAX_TRANSCRIPT_CHARS])
+    def _cleaned(self, text: str) -> str:
+        """Return the text corrected, bounded and as valid UTF-8: models refuse half a surrogate
+        pair."""
+        corrected = self._corrections(text.strip()[:MAX_TRANSCRIPT_CHARS])
+        return well_formed(corrected[:MAX_TRANSCRIPT_CHARS])

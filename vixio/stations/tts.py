@@ -11,6 +11,7 @@ from vixio.core.audio import pcm_bytes, pcm_seconds
 from vixio.core.chunk import AudioOut, Chunk, Sentence, SentenceFailed, TextDelta
 from vixio.core.clock import now
 from vixio.core.errors import REQUEST, ProviderError
+from vixio.core.replacements import NO_REPLACEMENTS, Replacements
 from vixio.core.station import ReplyStation
 from vixio.core.streams import bounded, closing
 from vixio.core.tasks import cancel_and_wait
@@ -93,12 +94,14 @@ class TTSStation(ReplyStation):
         phrases: PhraseAudio | None = None,
         normalise: bool = False,
         speed: VoiceSpeed | None = None,
+        pronunciations: Replacements = NO_REPLACEMENTS,
     ) -> None:
         """``watched``: learns whether each use of ``tts`` worked. ``loudness``: the level of every
         voice, in dB of full scale (RMS of the speech); None: unchanged. ``levels``: the measured
         loudness of each voice, shared by the process; ``phrases``: the audio of recurring
         sentences of ``tts``, too. ``normalise``: the voice gets numbers and the like as they are
         read, not as they are written. ``speed``: what is known of that of ``tts``, shared as well.
+        ``pronunciations``: words that it gets instead of others.
         """
         self._tts = tts
         self._watched = watched
@@ -108,6 +111,7 @@ class TTSStation(ReplyStation):
         self._phrases = phrases or PhraseAudio()
         self._normalise = normalise
         self._speed = speed or VoiceSpeed()
+        self._pronunciations = pronunciations
         self._pause_s = 0.0
         self._played_at = 0.0
 
@@ -191,7 +195,7 @@ class TTSStation(ReplyStation):
         self, voice: TTSProvider, sentence: Sentence
     ) -> AsyncIterator[tuple[bytes, int, str]]:
         """Yield the PCM of a sentence, each piece with its rate and the name of the voice."""
-        language, words = self.context.language, sentence.spoken
+        language, words = self.context.language, self._pronunciations(sentence.spoken)
         if self._normalise:
             words = read(words, language)
         if sentence.recurring and (kept := self._phrases.get(language, words)) is not None:

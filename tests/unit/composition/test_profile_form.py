@@ -30,6 +30,7 @@ def test_the_schema_accepts_what_the_settings_accept() -> None:
         {"wake_reply": {"hi esp": "Yes?", "*": ["Hm?"]}, "exit_phrases": ["ende"]},
         {"tts": {"name": "espeak", "voice": "de"}, "asr": [{"name": "pocketsphinx"}]},
         {"agent": {"model": "large"}},
+        {"pronunciations": {"Vixio": "Vicksio"}, "corrections": {}},
     ):
         jsonschema.validate(content, schema)
     mistakes: tuple[dict[str, Any], ...] = (
@@ -37,10 +38,18 @@ def test_the_schema_accepts_what_the_settings_accept() -> None:
         {"tts": {"name": "nonesuch"}},
         {"agent": []},
         {"asr": 5},
+        {"corrections": {"weak": ""}},
     )
     for wrong in mistakes:
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate(wrong, schema)
+
+
+def test_defaults_are_as_they_are_written() -> None:
+    written = {"pronunciations": {"Vixio": "Vicksio"}, "wake_reply": {"hi esp": ["Yes?"]}}
+    defaults = profile_form(Settings.model_validate({"assistant": written}))["defaults"]
+    assert written.items() <= defaults.items()
+    assert defaults["corrections"] == {}
 
 
 def test_every_provider_is_there_and_packages_are_of_known_ones() -> None:

@@ -158,6 +158,24 @@ def failure(path: Path, environment: dict[str, str] | None = None) -> str:
             ':3: assistant.wake_reply.!: expected a wake word, or "*" for all others',
         ),
         (
+            "assistant:\n  corrections: [a]",
+            (
+                ":2: assistant.corrections: expected a mapping (`key: value` lines), found a list: "
+                "write `NAME:` for each dash, and the keys indented below it"
+            ),
+        ),
+        (
+            "assistant:\n  pronunciations:\n    Vixio: [a]",
+            ":3: assistant.pronunciations.Vixio: expected text, found a list",
+        ),
+        (
+            "devices:\n  a:\n    pronunciations: {Vixio: ''}",
+            (
+                ":3: devices.a.pronunciations: expected words of 1 to 80 characters on both sides, "
+                "found 'Vixio': ''"
+            ),
+        ),
+        (
             "assistant: {wake_words: hi}",
             ":1: assistant.wake_words: expected a list, found 'hi': write [\"hi\"]",
         ),

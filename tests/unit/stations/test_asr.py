@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -24,6 +24,7 @@ from vixio.core.chunk import (
 from vixio.core.clock import now
 from vixio.core.history import History
 from vixio.core.metrics import Counters
+from vixio.core.replacements import Replacements
 from vixio.core.station import StationContext
 from vixio.core.tools.toolset import DEVICE_SOURCE, ToolSet
 from vixio.core.tools.types import ToolDefinition
@@ -35,11 +36,11 @@ from vixio.testing import ScriptedASR, run_virtual
 class Bench:
     """The station alone, with all that it passes on."""
 
-    def __init__(self, asr: ASRProvider) -> None:
+    def __init__(self, asr: ASRProvider, corrections: Mapping[str, str] | None = None) -> None:
         self.made: list[Chunk] = []
         self.tasks: list[asyncio.Task[None]] = []
         self.context = StationContext("s", "d", History(), ToolSet(), Counters(), self._spawn)
-        self.station = ASRStation(asr)
+        self.station = ASRStation(asr, corrections=Replacements.of(corrections or {}))
         self.station.bind(self.context, self._emit)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
@@ -79,6 +80,20 @@ def test_they_grow_until_the_transcript() -> None:
         assert bench.partials() == ["turn", "turn on", "turn on the", "turn on the lamp"]
         assert isinstance(bench.made[-1], Transcript)
         assert bench.context.partial == PartialTranscript(1, "turn on the lamp")
+
+    run_virtual(conversation())
+
+
+def test_they_are_corrected_like_the_transcript() -> None:
+    async def conversation() -> None:
+        bench = Bench(ScriptedASR(["ask weak see oh now"], words_per_second=2.0),
+                      {"weak see oh": "Vixio"})  # fmt: skip
+        await bench.feed(TurnStarted(1))
+        await bench.speak(3.0)
+        await bench.feed(TurnEnded(1, "silence"))
+        await bench.finished()
+        assert bench.partials()[-3:] == ["ask weak see", "ask Vixio", "ask Vixio now"]
+        assert bench.made[-1] == Transcript(1, "ask Vixio now")
 
     run_virtual(conversation())
 

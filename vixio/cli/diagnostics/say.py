@@ -43,7 +43,7 @@ async def say(
 
     Raises ConfigError, ProviderError; there is no file then.
     """
-    spoken = sentences(text, language)
+    spoken = [settings.assistant.pronunciations(each) for each in sentences(text, language)]
     if settings.output.normalise:
         spoken = [read(sentence, language) for sentence in spoken]
     limits = settings.time_limits()

@@ -8,6 +8,7 @@ import pytest
 
 from vixio.core.device import Device, DeviceProfile, ToolAccess
 from vixio.core.greetings import WakeGreetings
+from vixio.core.replacements import NO_REPLACEMENTS, Replacements
 from vixio.data.devices.profiles import SettingsProfiles
 from vixio.settings import Settings
 
@@ -38,6 +39,8 @@ def test_a_device_without_a_section_is_served_as_all() -> None:
         wake_greeting="Ja?",
         idle_timeout=120.0,
         daily_turns=0,
+        pronunciations=NO_REPLACEMENTS,
+        corrections=NO_REPLACEMENTS,
     )
 
 
@@ -135,13 +138,18 @@ def test_how_a_conversation_goes_can_differ() -> None:
     both = profiles(
         {
             MAC: {"idle_timeout": 0, "exit_phrases": [], "wake_reply": {"hi esp": "Yes?"}},
+            "bb:*": {"pronunciations": {"Vixio": "Vicksio"}, "corrections": {}},
             "aa:*": {"idle_timeout": 30, "exit_phrases": ["ende"]},
         },
-        assistant={"wake_reply": ["Hm?", "Ja?"]},
+        assistant={"wake_reply": ["Hm?", "Ja?"], "corrections": {"weak see oh": "Vixio"}},
     )
     own, other = both(Device(MAC)), both(Device("aa:00:00:00:00:01"))
     assert (own.idle_timeout, own.exit_phrases) == (0, ())
     assert own.wake_greeting == WakeGreetings.of({"hi esp": "Yes?"})
     assert (other.idle_timeout, other.exit_phrases) == (30, ("ende",))
     assert other.wake_greeting == WakeGreetings.of(["Hm?", "Ja?"])
-    assert both(Device("bb:00:00:00:00:01")).idle_timeout == 120
+    words = both(Device("bb:00:00:00:00:01"))
+    assert words.idle_timeout == 120
+    assert words.pronunciations == Replacements.of({"Vixio": "Vicksio"})
+    assert words.corrections == NO_REPLACEMENTS
+    assert own.corrections == Replacements.of({"weak see oh": "Vixio"})

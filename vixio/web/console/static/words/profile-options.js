@@ -25,6 +25,8 @@ export const OPTIONS = {
     "profiles.option.idle_timeout": "Seconds of silence until it disconnects",
     "profiles.option.exit_phrases": "Farewells",
     "profiles.option.daily_turns": "Turns a day, 0: any number",
+    "profiles.option.pronunciations": "How it says words",
+    "profiles.option.corrections": "Words that it hears wrongly",
   },
   zh: {
     "profiles.option.name": "提供方",
@@ -49,5 +51,7 @@ export const OPTIONS = {
     "profiles.option.idle_timeout": "静默多少秒后断开连接",
     "profiles.option.exit_phrases": "告别语",
     "profiles.option.daily_turns": "每天的对话轮数（0 表示不限）",
+    "profiles.option.pronunciations": "词语的读法",
+    "profiles.option.corrections": "听错的词语",
   },
 };
