@@ -141,14 +141,17 @@ def drill(seconds: float = SLOW) -> Tool:
 
 
 @asynccontextmanager
-async def bench(slow: float = SLOW, story: str = STORY) -> AsyncIterator[Bench]:
+async def bench(
+    slow: float = SLOW, story: str = STORY, *, think_ms: int = 200
+) -> AsyncIterator[Bench]:
     """Run a server that can be held at every stage, for ``slow`` seconds if nothing ends it."""
     recogniser = WaveformASR(
         await recordings([*WORDS.values(), NEXT]), {WORDS["asr"]: (slow, WORDS["asr"])}
     )
     vad, tts = SileroVADProvider(), HeldTTS(slow)
     agent = ScriptedAgentBackend(replies(slow, story))
-    async with serving(settings(), vad=vad, asr=recogniser, agent=agent, tts=tts) as server:
+    config = settings(listening={"think_ms": think_ms})
+    async with serving(config, vad=vad, asr=recogniser, agent=agent, tts=tts) as server:
         yield Bench(server, vad, recogniser, agent, tts)
 
 

@@ -232,7 +232,7 @@ async def test_each_cause_at_each_stage() -> None:
 async def test_a_repeated_listen_start_interrupts_what_is_spoken_only() -> None:
     """In auto mode the firmware repeats it by itself: while thinking it means nothing."""
     async with (
-        bench(slow=NEVER, story=LONG_STORY) as held,
+        bench(slow=NEVER, story=LONG_STORY, think_ms=0) as held,  # the words come behind the end
         SimulatedDevice(held.server.device()) as device,
     ):
         held.recogniser.outcomes[WORDS["speaking"]] = (0.6, WORDS["speaking"])
