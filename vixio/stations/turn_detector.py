@@ -256,6 +256,8 @@ class TurnDetectorStation(ListeningStation):
             context.words_due,
         )
         required = self._policy.required_silence(progress)
+        # Who is given more time has had it while only others were heard.
+        required = max(min(required, self._settings.end_silence_ms / 1000), required - self._others)
         # Bounded, so that a turn also ends when packets stop.
         self._required = min(required, self._settings.max_utterance_ms / 1000)
 

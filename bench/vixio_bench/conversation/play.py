@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from firmware_test_client import DeviceConfig, DeviceTimeout, Pcm, Reply, SimulatedDevice
 from vixio.core.audio import LISTEN_RATE
+from vixio.core.session.events import Event, TurnEnded
 from vixio.core.whole_phrases import bare
 from vixio.server import Server
 from vixio.settings import Settings
@@ -26,8 +27,9 @@ NO_ANSWER_S = 2.0
 class Outcome:
     """What the user of one situation noticed.
 
-    ``response_ms``: from the last voice to the first sound of the answer; None without. ``cut``:
-    an answer began before the user had finished. ``right``: it was an answer to what was expected.
+    ``response_ms``: from the last voice to the first sound of the answer; None without.
+    ``turn_ms``: to the end of the turn, by the server. ``cut``: an answer began before the user had
+    finished. ``right``: it was an answer to what was expected.
     ``clipped_ms``, ``gap_ms``: of the answers' sound, not heard, and silent in between. ``heard``:
     the words that the device showed.
     """
@@ -39,6 +41,7 @@ class Outcome:
     clipped_ms: float
     gap_ms: float
     heard: str = ""
+    turn_ms: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,16 +70,27 @@ async def play(
     )
     waiting = list(enumerate(said))
     outcomes: dict[int, Outcome] = {}
+    ends: dict[str, float] = {}
+    """When the first turn ended that a device has had in its situation."""
+
+    def happened(event: Event) -> None:
+        if isinstance(event, TurnEnded) and (end := event.timeline.marks.get("turn_end")):
+            ends.setdefault(event.device_id, end)
 
     async def device(url: str) -> None:
         async with SimulatedDevice(DeviceConfig(ws_url=url)) as one:
             await one.type_text("hello")  # its tools are known then
             while waiting:
                 number, situation = waiting.pop(0)
-                outcomes[number] = await _play(one, situation)
+                ends.pop(one.config.device_id, None)
+                outcome, voice_end = await _play(one, situation)
+                if (end := ends.get(one.config.device_id)) is not None and not outcome.cut:
+                    outcome = replace(outcome, turn_ms=(end - voice_end) * 1000)
+                outcomes[number] = outcome
                 tell()
 
     async with Server(settings) as server:
+        server.events.attach(happened)
         await server.start()
         await server.loaded()
         url = f"ws://127.0.0.1:{server.transport.port}/xiaozhi/v1/"
@@ -89,7 +103,8 @@ async def play(
     return Played(tuple(outcomes[number] for number in sorted(outcomes)), counters)
 
 
-async def _play(device: SimulatedDevice, situation: Situation) -> Outcome:
+async def _play(device: SimulatedDevice, situation: Situation) -> tuple[Outcome, float]:
+    """Return what became of it, and when the user's voice ended."""
     before = len(device.replies)
     await device.wait_for(device.connected_and_listening, what="a listening microphone")
     samples = np.clip(situation.sound * 32768, -32768, 32767).astype("<i2")
@@ -106,7 +121,7 @@ async def _play(device: SimulatedDevice, situation: Situation) -> Outcome:
             wait = NO_ANSWER_S  # the rest of what was cut may be answered as well
         if answered and device.replies[-1].tts_start >= ends:
             break
-    return judge(situation, ends, device.replies[before:])
+    return judge(situation, ends, device.replies[before:]), ends
 
 
 def judge(situation: Situation, voice_end: float, replies: Sequence[Reply]) -> Outcome:

@@ -35,9 +35,8 @@ WAYS: Final[dict[str, dict[str, Any]]] = {
 RESPONSE_MS: Final = 560.0
 """From the last word of a known command to the sound, p50; 160 ms of it are
 ``output.start_lead_ms``."""
-AMONG_OTHERS_MS: Final = 1_800.0
-"""While others talk: a turn that ends 1.5 s behind the user, the recogniser, and
-``output.start_lead_ms``."""
+AMONG_OTHERS_MS: Final = 1_500.0
+"""While others talk: from the user's last word to the end of the turn."""
 AMONG_OTHERS: Final = 0.9
 LATER_MS: Final = 150.0
 """By so much an answer counts as later: two packets and the machine's own scatter."""
@@ -98,7 +97,7 @@ def marks(off: Figures, on: Figures) -> list[tuple[str, bool]]:
     dropped = on.played.counters["turn.ahead_dropped"]
     clipped = sum(outcome.clipped_ms for outcome in on.played.outcomes)
     others = on.of(("others",))
-    prompt = sum((each.response_ms or math.inf) <= AMONG_OTHERS_MS for each in others)
+    prompt = sum((each.turn_ms or math.inf) <= AMONG_OTHERS_MS for each in others)
     promptly = f"{prompt} of {len(others)}"
     answered = sum(not outcome.right for outcome in on.of(("cough",)))
     return [
@@ -107,7 +106,7 @@ def marks(off: Figures, on: Figures) -> list[tuple[str, bool]]:
             response is not None and response <= RESPONSE_MS,
         ),
         (
-            f"among others, {AMONG_OTHERS:.0%} answered in {AMONG_OTHERS_MS:.0f} ms: {promptly}",
+            f"among others, {AMONG_OTHERS:.0%} end in {AMONG_OTHERS_MS:.0f} ms: {promptly}",
             bool(others) and prompt >= AMONG_OTHERS * len(others),
         ),
         (
@@ -158,6 +157,7 @@ def _as_json(figures: Figures) -> list[dict[str, Any]]:
             "group": each.situation.group,
             "name": each.situation.name,
             "response_ms": each.response_ms,
+            "turn_ms": each.turn_ms,
             "cut": each.cut,
             "right": each.right,
             "heard": each.heard,

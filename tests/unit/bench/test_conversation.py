@@ -51,7 +51,7 @@ def figures(outcomes: list[Outcome], dropped: int = 0) -> Figures:
 
 GOOD = Outcome(COMMAND, 540.0, cut=False, right=True, clipped_ms=0.0, gap_ms=0.0)
 QUIET = Outcome(COUGH, None, cut=False, right=True, clipped_ms=0.0, gap_ms=0.0)
-AMONG = Outcome(OTHERS, 1_400.0, cut=False, right=True, clipped_ms=0.0, gap_ms=0.0)
+AMONG = Outcome(OTHERS, 1_700.0, cut=False, right=True, clipped_ms=0.0, gap_ms=0.0, turn_ms=1_400.0)
 BEFORE = [replace(GOOD, response_ms=820.0), replace(AMONG, response_ms=4_500.0), QUIET]
 
 
@@ -67,8 +67,8 @@ def test_each_mark_can_be_missed() -> None:
         ([replace(GOOD, cut=True), AMONG, QUIET], 0, "cut off"),
         ([replace(GOOD, response_ms=1_000.0), AMONG, QUIET], 0, "answered later"),
         ([GOOD, AMONG, QUIET], 2, "in vain"),
-        ([GOOD, replace(AMONG, response_ms=1_801.0), QUIET], 0, "among others"),
-        ([GOOD, replace(AMONG, response_ms=None), QUIET], 0, "among others"),
+        ([GOOD, replace(AMONG, turn_ms=1_501.0), QUIET], 0, "among others"),
+        ([GOOD, replace(AMONG, turn_ms=None), QUIET], 0, "among others"),
         ([replace(GOOD, clipped_ms=60.0), AMONG, QUIET], 0, "clipped"),
         ([GOOD, AMONG, replace(QUIET, right=False)], 0, "cough"),
     ):
@@ -107,7 +107,7 @@ def test_a_short_run(
             *("known", "hesitating", "slow", "noise", "others", "other", "cough")
         ]
         known, cough = found[way][0], found[way][-1]
-        assert known["response_ms"] > 0
+        assert known["response_ms"] > known["turn_ms"] > 0
         assert cough["response_ms"] is None
 
 

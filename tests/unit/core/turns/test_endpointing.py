@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.core.turns.detector import Detector, Scripted
+from tests.unit.core.turns.detector import PACKET_S, Detector, Scripted
 from vixio.core.chunk import (
     Completeness,
     EarlyTranscript,
@@ -251,6 +251,20 @@ async def test_words_that_become_known_end_a_turn_without_another_packet() -> No
     assert ended.reason == "silence"
     marks = detector.context.timeline(ended.turn_id).marks
     assert marks["turn_end"] - marks["voice_end"] == pytest.approx(0.3)
+
+
+async def test_the_time_in_which_others_were_heard_counts_for_who_is_given_more() -> None:
+    for wanted, required in ((1.0, 0.5), (1.2, 0.6), (0.5, 0.5), (0.2, 0.2)):
+        detector = Detector(FixedSilence(wanted), ListenMode.AUTO)
+        await detector.feed(ListenStart(ListenMode.AUTO))
+        await detector.feed(VoiceStarted(0))
+        await detector.audio(1.2)
+        await detector.feed(VoiceEnded(0, 600))
+        await detector.audio(2.0)
+        (ended,) = detector.ended()
+        marks = detector.context.timeline(ended.turn_id).marks
+        waited = marks["turn_end"] - marks["voice_end"] - 0.6
+        assert required - 1e-6 <= waited < required + PACKET_S
 
 
 async def test_in_manual_mode_the_button_decides() -> None:
