@@ -318,7 +318,7 @@ class Dialogue:
                     await self._slot.cut("superseded")
                     self._answers.begin(turn, counted=counted)
                 case _:
-                    self._perform((action,))
+                    self._slot.hold(action)
 
     async def _turn_failed(self, failed: TurnFailed) -> None:
         self._emit(events.Failure, failed.turn_id, failed.stage, failed.reason, failed.detail)
@@ -333,7 +333,7 @@ class Dialogue:
                     fault = Fault(key, failed.reason, failed.stage)
                     self._slot.start(UserTurn(failed.turn_id, ""), failed=fault)
                 case _:
-                    self._perform((action,))
+                    self._slot.hold(action)
 
     def _join(self, pending: Reply, turn: UserTurn) -> UserTurn:
         """Make one turn of two: the user went on before anything was answered.
@@ -364,7 +364,7 @@ class Dialogue:
             case _:
                 self._void.discard(turn_id)
                 self._context.end_timeline(turn_id)
-                self._perform(self.floor.step(Input.NO_TURN))
+                self._slot.hold(*self.floor.step(Input.NO_TURN))
         self._ahead.drop()
         self._utterances.end(turn_id)
         self._speeches.disturbed(now())
@@ -395,13 +395,6 @@ class Dialogue:
         self._idle.active(now())
         self._free()
 
-    # ── the table ────────────────────────────────────────────────────────────────────────────
-
     def _free(self) -> None:
         if self.idle:
             self._on_idle()
-
-    def _perform(self, actions: Iterable[Action]) -> None:
-        """Carry out what needs no wait."""
-        for action in actions:
-            self._slot.hold(action)

@@ -148,13 +148,13 @@ class ReplySlot:
             self.reply.interrupt("disconnected")
             self._settle(self.reply, "disconnected")
 
-    def hold(self, action: Action) -> None:
-        """Pause the reply or play on, as ``action`` says; other actions do nothing here."""
+    def hold(self, *actions: Action) -> None:
+        """Pause the reply or play on, as ``actions`` say; others do nothing here."""
         if self.reply is None:
             return
-        if action is Action.PAUSE:
+        if Action.PAUSE in actions:
             self.reply.pacer.pause()
-        elif action is Action.RESUME:
+        elif Action.RESUME in actions:
             self.reply.pacer.resume()
 
     def _settle(self, reply: Reply, cause: str) -> None:
@@ -213,8 +213,7 @@ class ReplySlot:
         if reply.speech is not None and reply.speech.script is not None:
             await reply.speech.script.begin()
         await parts.endings.release_stop()
-        for action in self._floor.step(Input.SPEAKS):
-            self.hold(action)
+        self.hold(*self._floor.step(Input.SPEAKS))
         if not self._floor.full_duplex:
             # What the engine was hearing is void. It is fed by the listening task alone.
             parts.post(self._forget_heard)

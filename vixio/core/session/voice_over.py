@@ -47,9 +47,9 @@ class VoiceOver:
             case Decision.CUT:
                 await self._cut()
             case Decision.PAUSE:
-                self._step(Input.HUSH)
+                self._slot.hold(*self._floor.step(Input.HUSH))
             case Decision.IGNORE:
-                self._step(Input.RESUME)
+                self._slot.hold(*self._floor.step(Input.RESUME))
 
     async def settles(self, turn: UserTurn) -> bool:
         """Take complete words; return whether they were a remark on the speech, and no turn."""
@@ -63,12 +63,8 @@ class VoiceOver:
             if self._floor.audible:
                 await self._cut()
         elif said is Remark.LISTENS and self._floor.audible:
-            self._step(Input.NO_TURN)
+            self._slot.hold(*self._floor.step(Input.NO_TURN))
         else:
             return False
         self._context.counters.add("turn.remarks")
         return True
-
-    def _step(self, happened: Input) -> None:
-        for action in self._floor.step(happened):
-            self._slot.hold(action)

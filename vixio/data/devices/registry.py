@@ -210,16 +210,14 @@ class DeviceRegistry(Access):
         except (RegistryUnavailable, RegistryError, TimeoutError):
             return self._offline(ota_request)
         self.known.standings[device.id] = device.standing
+        text = token.text if token else ""
         if device.standing.lets_in(self._mode, ota_request.client_id):
-            return OtaDecision(
-                admitted=True,
-                token=token.text if token else "",
-                server_aec="aec" in device.features,
-            )
+            aec = "aec" in device.features
+            return OtaDecision(admitted=True, token=text, server_aec=aec)
         if device.last_seen in (device.first_seen, device.code_at):
             self.on_waiting(device)
         language = ota_request.language or self._language
-        return self._notice(device, language, token.text if token else "")
+        return self._notice(device, language, text)
 
     async def activate(self, device_id: str, client_id: str, body: bytes) -> Activation:
         standing = self.known.standings.get(device_id, UNKNOWN)
