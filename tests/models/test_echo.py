@@ -73,9 +73,10 @@ async def tells_a_story(server: RunningServer, delay_ms: float, echo_db: float) 
 
 
 async def test_it_tells_a_story_to_the_end() -> None:
-    places = [(80, -20.0), (160, -12.0), (240, -6.0), (400, -6.0)]
+    # Two: a device is none any more whose loudspeaker gets no processor. All cases: above.
+    places = [(120, -12.0), (240, -6.0)]
     # On a busy machine packets come so late that one utterance may take two recognitions.
-    asr = ScriptedASR(["tell a story"] * 4 + ["and now"] * 13)
+    asr = ScriptedASR(["tell a story"] * 2 + ["and now"] * 7)
     async with serving(asr=asr, agent=ScriptedAgentBackend(told)) as server:
         async with asyncio.TaskGroup() as group:
             for delay_ms, echo_db in places:
