@@ -9,7 +9,6 @@ import asyncio
 import os
 import signal
 import sys
-import time
 from typing import Any
 
 from mcp.server.mcpserver import Context, Image, MCPServer
@@ -121,12 +120,6 @@ def process_id() -> int:
 def main() -> None:
     """Serve as the arguments say."""
     transport, port = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 0
-    if transport == "silent":  # it never answers, and does not go when asked
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        sys.stderr.write(f"not a word from {os.getpid()}\n")
-        sys.stderr.flush()
-        while True:
-            time.sleep(60)
     if transport == "broken":
         raise SystemExit("no licence found")
     if transport == "noisy":  # as programs do that greet their user

@@ -77,7 +77,10 @@ async def test_a_silent_process_blocks_nothing_and_is_ended(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.DEBUG, "vixio")
-    async with source_of(stdio("silent", connect_timeout=3.0)) as source:
+    # It does not go when asked; and it says who it is at once, on a busy machine too.
+    silent = "trap '' TERM; echo not a word from $$ >&2; exec sleep 600"
+    config = stdio(command="sh", args=("-c", silent), connect_timeout=3.0)
+    async with source_of(config) as source:
         assert source.tools() == ()
         assert source.faults[0].reason == "no answer within 3 s"
     said = next(text for text in stderr_of(caplog) if "not a word from" in text)
