@@ -20,6 +20,10 @@ from tests.support.waiting import until
 if TYPE_CHECKING:
     from playwright.async_api import WebSocket
 
+VOLUME: Final = "set the volume to thirty percent"
+"""What is said. On a busy machine the browser's fake microphone leaves out samples, and "what time
+is it" becomes "what volume is it": no other command is like this one."""
+
 RATE: Final = 48_000
 
 LEAD_S: Final = 2.0

@@ -15,7 +15,7 @@ import pytest
 import pytest_asyncio
 
 from tests.console.house import NAME, ConsoleHouse
-from tests.console.talking import TalkPage, write_speech
+from tests.console.talking import VOLUME, TalkPage, write_speech
 from tests.console.visit import launched, visiting
 from tests.support.waiting import until
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-VOLUME = "set the volume to thirty percent"
 LONG = "what can you do"
 ASLEEP = "Asleep. Press the button to begin."
 
@@ -59,7 +58,6 @@ async def talking(
 async def test_spoken_words_are_answered_and_a_tool_is_called(
     playwright: Playwright, open_house: ConsoleHouse, tmp_path: Path, codec: str
 ) -> None:
-    # Repeated: on a busy machine the browser's fake microphone leaves out samples.
     speech = await write_speech(tmp_path / "volume.wav", VOLUME, times=4)
     query = "?codec=pcm" if codec == "pcm" else ""
     async with talking(playwright, open_house, speech, query=query) as talk:

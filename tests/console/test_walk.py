@@ -13,7 +13,7 @@ import pytest
 import pytest_asyncio
 
 from tests.console.house import ConsoleHouse
-from tests.console.talking import RECORD_SOUND, TalkPage, write_speech
+from tests.console.talking import RECORD_SOUND, VOLUME, TalkPage, write_speech
 from tests.console.visit import Visit, launched, visiting
 from tests.support.waiting import until
 
@@ -40,7 +40,7 @@ async def home(tmp_path: Path) -> AsyncIterator[ConsoleHouse]:
 async def test_from_the_first_login_to_the_last(
     playwright: Playwright, home: ConsoleHouse, tmp_path: Path
 ) -> None:
-    speech = await write_speech(tmp_path / "time.wav", TIME, times=6)
+    speech = await write_speech(tmp_path / "volume.wav", VOLUME, times=6)
     async with (
         launched(playwright, speech) as browser,
         visiting(browser, home, tap=False, accept_downloads=True) as visit,
@@ -71,8 +71,8 @@ async def _talk(visit: Visit) -> None:
     talk.observe()
     await visit.page.get_by_role("link", name="Talk", exact=True).click()
     await talk.press("Start talking")
-    await talk.until_heard(TIME, seconds=150)
-    await talk.until_said("It is ")
+    await talk.until_heard(VOLUME, seconds=150)
+    await talk.until_said("The volume is now 30 percent.")
     await talk.until_state("Listening")
     played = await talk.played()
     assert played.seconds > 0.5

@@ -172,6 +172,7 @@ async def make_caller(api: ApiServer, kind: str) -> Caller:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)  # a thousand requests, beside whatever else the machine does
 async def test_nothing_outside_the_document_and_nothing_beyond_the_scope(tmp_path: Path) -> None:
     async with api_server(tmp_path, api=NO_LIMITS, server={"auth": {"enabled": True}}) as api:
         kinds = ("nobody", "device", "narrow", "full")
