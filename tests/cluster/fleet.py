@@ -197,13 +197,20 @@ class Fleet:
 
     async def until_known(self, count: int, *nodes: Node) -> None:
         """Wait until nodes, all of them by default, know of so many with themselves."""
+        status, page = 0, None
         for each in nodes or self.nodes:
-            async with asyncio.timeout(LONG):
-                while True:
-                    status, page = await each.page("/healthz")
-                    if status == 200 and page.get("nodes") == count:
-                        break
-                    await asyncio.sleep(0.05)
+            try:
+                async with asyncio.timeout(LONG):
+                    while True:
+                        status, page = await each.page("/healthz")
+                        if status == 200 and page.get("nodes") == count:
+                            break
+                        await asyncio.sleep(0.05)
+            except TimeoutError as error:
+                error.add_note(
+                    f"node {each.number} says {status}, {page}; all said:\n{self.said()[-8_000:]}"
+                )
+                raise
 
     async def until_served(self) -> None:
         """Wait until haproxy passes requests on."""
