@@ -12,6 +12,7 @@ import pytest
 
 from tests.brokers.parts import LIMIT
 from tests.support.brokers import BrokerServer, make_server
+from tests.support.waiting import until
 from vixio.bus import nats_client
 from vixio.bus.address import parse_address
 from vixio.bus.upkeep import CONNECT_S
@@ -58,6 +59,32 @@ async def test_a_server_that_hangs_is_left_whatever_is_unsent(
         await lost.wait()
         await nats_client.shut(client)
         await sending
+
+
+async def lose(server: BrokerServer) -> None:
+    """Kill the server while a client asks it all the time whether it lives."""
+    lost = asyncio.Event()
+
+    async def closed() -> None:
+        lost.set()
+
+    before = asyncio.all_tasks()
+    client = await nats_client.connect(parse_address(server.url), closed, ping=1)
+    client.options.update({"ping_interval": 0, "max_outstanding_pings": 10_000_000})
+    await until(lambda: client._pings_outstanding > 10, what="asking all the time")
+    server.kill()
+    async with asyncio.timeout(LIMIT):
+        await lost.wait()
+    await nats_client.shut(client)
+    await until(lambda: not asyncio.all_tasks() - before, what="the end of its tasks")
+
+
+async def test_a_server_that_is_killed_while_it_is_asked_whether_it_lives(
+    servers: list[BrokerServer],
+) -> None:
+    for _ in range(5):
+        await lose(servers[0])
+        servers[0].start()
 
 
 async def test_of_several_servers_one_that_answers_is_found(servers: list[BrokerServer]) -> None:

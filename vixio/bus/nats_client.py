@@ -27,17 +27,24 @@ PING_S: Final = 5
 
 
 class NatsClient(Client):
-    """nats-py 2.16 with three mends.
+    """nats-py 2.16 with four mends.
 
     ``flush`` and ``drain`` take the answer to a ping as the sign that the server has handled what
     was sent; but a ping overtakes a subscription that is still in the buffer. A connection that is
     refused, by either side, leaves its socket open. One that is lost because the server hangs is
-    closed only when the server has taken what was sent, which it does not.
+    closed only when the server has taken what was sent, which it does not. And who flushes is told
+    nothing of its cancellation: a ping that was on its way then went to the closed socket, whose
+    error kept ``closed_cb`` from being called, and the task that pings went on for ever.
     """
 
     async def _send_ping(self, future: asyncio.Future[Any] | None = None) -> None:
         await self._flush_pending(force_flush=True)
-        await super()._send_ping(future)
+        if self.is_connected:
+            await super()._send_ping(future)
+        elif future is None:
+            raise asyncio.CancelledError  # it was, by _close
+        else:
+            raise nats.errors.ConnectionClosedError
 
     async def _connect_to_server(self, server: Any) -> None:  # noqa: ANN401 - theirs
         try:
