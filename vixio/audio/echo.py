@@ -85,10 +85,8 @@ class EchoCanceller:
         """By so much the reference is laid later than by the arrivals, in samples."""
         self._ahead: deque[int] = deque(maxlen=TIMESTAMPS)
         """How far the reference was ahead of the last timestamps, in samples."""
-        self._before: int | None = None
-        """The least of those of the reply before."""
-        self._silent = 0
-        """How many packets in a row had no timestamp."""
+        self._silent = False
+        """Whether the last packet had no timestamp."""
         self._held = 0
         self.jumps = 0
         """How often the echo has moved at once."""
@@ -96,7 +94,6 @@ class EchoCanceller:
     def begin(self, at: float) -> None:
         """``tts start`` was sent: the device drops what it was sent before, but for one packet."""
         self._reference.begin(at)
-        self._before = min(self._ahead, default=self._before)
         self._ahead.clear()
         self._active_until = max(self._active_until, at + TAIL_MS / 1000)
 
@@ -164,8 +161,6 @@ class EchoCanceller:
         if usual is None:
             at = self._arrivals[-1][0]
             usual = min(each for came, each in self._arrivals if came > at - FRESH_S)
-        elif self._ahead:
-            pass  # the timestamps say more
         elif behind < usual - JUMP_MS * _MS:  # it cannot come before it was recorded
             usual = behind
             self._jump()
@@ -186,13 +181,11 @@ class EchoCanceller:
 
     def _follow(self, start: int, timestamp_ms: int, behind: float) -> int:
         """Compare with what the device says that it plays; return by how much to go on."""
-        silent, self._silent = self._silent, 0 if timestamp_ms else self._silent + 1
+        silent, self._silent = self._silent, not timestamp_ms
         played = self._reference.place_of(timestamp_ms) if timestamp_ms else None
         if played is None:
             return 0
         ahead, known = start - played, self._ahead
-        if not known and self._before is not None and abs(ahead - self._before) > JUMP_MS * _MS:
-            self._hold()
         moved = known[-1] - ahead if known else 0
         if moved > JUMP_MS * _MS:
             # Packets are missing; the reference goes on with them.
@@ -202,11 +195,9 @@ class EchoCanceller:
                 self._process(bytes(moved * BYTES_PER_SAMPLE), start)
             else:
                 self._later -= moved
-        elif moved < -JUMP_MS * _MS and silent > 1:  # the device had run dry
+        elif moved < -JUMP_MS * _MS and silent:  # the device had run dry
             self._later -= moved
         else:
-            if moved < -JUMP_MS * _MS and silent:  # or it was late to note what it plays
-                self._hold()
             moved = 0
         known.append(ahead + moved)
         return moved + self._brought_back()
@@ -226,13 +217,9 @@ class EchoCanceller:
         self._jump()
         return correction
 
-    def _hold(self) -> None:
-        """The echo may have moved."""
-        self._held = HELD_MS * _MS
-
     def _jump(self) -> None:
         self.jumps += 1
-        self._hold()
+        self._held = HELD_MS * _MS
         if self._processor is not None:
             self._processor.reset()
 

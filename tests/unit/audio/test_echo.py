@@ -198,41 +198,6 @@ def test_a_device_that_had_run_dry_plays_the_rest_later() -> None:
     assert device.laid == steps(PACKET_MS + 20, 13) + steps(11 * PACKET_MS + 20, 10)
 
 
-def test_one_packet_without_a_timestamp_is_no_sign_that_the_device_had_run_dry() -> None:
-    device = Device()
-    device.speaks(40)
-    for _ in range(10):
-        device.sends(stamped=True)
-    device.sends()  # it had not yet noted what it plays, and is a packet late from now on
-    device.skewed_ms += PACKET_MS
-    heard = [device.sends(stamped=True) for _ in range(10)]
-    assert device.laid == steps(PACKET_MS + 20, 21), "where it was"
-    assert MADE[0].resets == 0
-    assert [any(each) for each in heard] == [False] * 5 + [True] * 5, "if it was dry after all"
-
-
-def test_what_comes_late_moves_nothing_where_timestamps_say_what_is_played() -> None:
-    device = Device()
-    device.speaks(60)
-    for late in [0.0] * 5 + [0.08] * 20 + [0.0] * 20:
-        assert any(device.sends(stamped=True, late=late))
-    assert device.laid == steps(PACKET_MS + 20, 45)
-    assert MADE[0].resets == 0
-
-
-def test_a_reply_that_lies_elsewhere_than_the_one_before_is_not_heard_at_first() -> None:
-    device = Device()
-    for moved, held in ((0, 0), (2 * PACKET_MS, HELD_MS // PACKET_MS), (0, 0)):
-        device.skewed_ms += moved
-        device.speaks(15)
-        heard = [any(device.sends(stamped=True)) for _ in range(14)]
-        assert heard.count(False) == held
-        assert heard[-3:] == [True] * 3
-        for _ in range(12):
-            device.sends()
-    assert MADE[0].resets == 0
-
-
 def test_a_new_reply_takes_the_place_of_what_the_device_drops() -> None:
     device = Device()
     device.speaks(30)
