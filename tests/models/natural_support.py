@@ -9,6 +9,7 @@ import wave
 from pathlib import Path
 
 from examples.demos.natural_script import Script
+from examples.demos.natural_words import contains
 from tests.e2e.processes import running
 
 BOUND = 600.0
@@ -18,10 +19,11 @@ ROOT = Path(__file__).parents[2]
 RUN = "import sys; from examples.demos.__main__ import main; sys.exit(main())"
 
 
-async def check_conversation(script: Script, ready: str, remembered: str, folder: Path) -> None:
+async def check_conversation(script: Script, ready: str, folder: Path) -> None:
     """Run the demo, and look at what it prints and records.
 
-    ``ready``: what the server begins with. ``remembered``: a word of the last answer.
+    ``ready``: what the server begins with. The last answer is the fact as it was heard: the demo
+    compares it with the memory, and the recogniser need not have heard every word.
     """
     wav = folder / "demo.wav"
     options = ("natural", "--language", script.language, "--wav", str(wav))
@@ -38,7 +40,7 @@ async def check_conversation(script: Script, ready: str, remembered: str, folder
     assert demo.process.returncode == 0
     assert ready in printed
     answers = [line for line in demo.out if line.startswith("  vixio")]
-    assert remembered in answers[-1]
+    assert contains(answers[-1], script.exchanges[-1].answered, script.language), answers[-1]
     assert "% of what was said was heard" in printed
     assert "the model's history has " in printed
     assert "FAILED" not in printed

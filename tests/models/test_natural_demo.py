@@ -20,7 +20,7 @@ pytestmark = [
 
 async def test_a_natural_conversation(tmp_path: Path) -> None:
     ready = "asr pocketsphinx + moonshine · agent fallback · tts piper"
-    await check_conversation(ENGLISH, ready, "chocolate", tmp_path)
+    await check_conversation(ENGLISH, ready, tmp_path)
 
 
 async def test_a_model_that_is_lost_fails(
