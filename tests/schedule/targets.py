@@ -131,6 +131,8 @@ ELSEWHERE = (
 """Tests that other targets run; `make test` would skip nearly all of them."""
 
 SPEAKING = (
+    "tests/e2e/test_talk.py",
+    "tests/unit/bench/test_conversation.py",
     "tests/unit/bench/test_speech_sets.py",
     "tests/unit/providers/espeak_process/test_fuzz.py",
     "tests/unit/providers/kokoro/test_provider.py",
@@ -157,7 +159,12 @@ TARGETS = (
                 parts=8,
                 by_load=True,
             ),
-            Group("talk", ["tests/e2e", "tests/session", "firmware-test-client/tests"], parts=12),
+            Group(
+                "talk",
+                ["tests/e2e", "tests/session", "firmware-test-client/tests"],
+                without=SPEAKING,
+                parts=12,
+            ),
         ],
         cpu_s=560,
     ),
@@ -197,7 +204,7 @@ TARGETS = (
             # Each part with FunASR imports it and trains its tiny models.
             Group("funasr", FUNASR, options=["-m", "models"]),
             Group("others", ["tests/models"], without=FUNASR, parts=2, options=["-m", "models"]),
-            Group("speaking", SPEAKING),
+            Group("speaking", SPEAKING, parts=2),
         ],
         needs=["strace", "models"],
         packages=["models"],
