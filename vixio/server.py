@@ -385,7 +385,6 @@ async def serve(
 
 
 async def _serve(app: Server, source: str, stop: StopRequest | None = None) -> None:
-    from vixio.cli.banner import banner
+    from vixio.cli.banner import introduce
 
-    stop = stop or stop_on_signals()
-    await run(app, stop, lambda: print(banner(about(app), source), flush=True))
+    await run(app, stop or stop_on_signals(), lambda: introduce(app, source))

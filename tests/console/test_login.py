@@ -38,6 +38,28 @@ async def test_a_wrong_password_is_said_and_the_right_one_works(
     await visit.page.get_by_role("heading", name="Devices").wait_for()
 
 
+async def test_a_link_of_the_command_signs_in_once(
+    shared_house: ConsoleHouse, open_visit: OpenVisit
+) -> None:
+    told = await shared_house.command("console", "--config", "vixio.yaml")
+    link = told.strip().splitlines()[-1]
+    assert link.startswith(f"http://127.0.0.1:{shared_house.http_port}/console/#/login?link=")
+    visit = await open_visit(shared_house)
+    await visit.page.goto(link)
+    await visit.page.wait_for_url("**#/devices")
+    await visit.page.get_by_role("heading", name="Devices").wait_for()
+    await visit.page.go_back()
+    assert "link=" not in visit.page.url, "it is not left in the history"
+
+    other = await open_visit(shared_house)
+    other.watch.expect(401, r"/api/v1/login/link$")
+    await other.page.goto(link)
+    await other.page.get_by_text("this link was used, or is over").wait_for()
+    assert await path(other) == "#/login"
+    await other.sign_in()
+    await other.page.wait_for_url("**#/devices")
+
+
 async def test_a_link_leads_on_after_the_login(
     shared_house: ConsoleHouse, open_visit: OpenVisit
 ) -> None:

@@ -14,6 +14,7 @@ from tests.support.waiting import until
 from vixio.web.api import mount
 from vixio.web.api.first_login import FILE_NAME
 from vixio.web.api.front import MAX_BODY_BYTES
+from vixio.web.api.keys import Keys
 from vixio.web.api.scopes import Scope
 
 ABSENT = "02:00:00:00:00:77"
@@ -150,7 +151,7 @@ async def test_devices_are_claimed_and_managed(tmp_path: Path) -> None:
 
 
 async def test_the_first_login_and_personal_tokens(tmp_path: Path) -> None:
-    async with api_server(tmp_path, api={"logins_per_minute": 3}) as api:
+    async with api_server(tmp_path, api={"logins_per_minute": 5}) as api:
         nobody = await api.client()
         refused(await nobody("GET", "/me"), 401, "vixio api-tokens create")
         for task in asyncio.all_tasks():
@@ -172,6 +173,11 @@ async def test_the_first_login_and_personal_tokens(tmp_path: Path) -> None:
         refused(await phone("GET", "/devices"), 401)
         assert (await admin("POST", "/logout")).status == 204
         refused(await admin("GET", "/me"), 401)
+        link = await api.server.app.registry.use(lambda database: Keys(database).make_link("me"))
+        followed = await nobody("POST", "/login/link", {"link": link})
+        assert followed.status == 200, followed.body
+        assert (await api.bearer(followed.body["token"])("GET", "/me")).body["kind"] == "session"
+        refused(await nobody("POST", "/login/link", {"link": link}), 401, "vixio console")
         wrong = {"password": "wrong password"}
         first, _, last = [await nobody("POST", "/login", wrong) for _ in range(3)]
         refused(first, 401, "vixio api-password")

@@ -42,7 +42,7 @@ MISSING = {"GET /api/v1/memory"}
 """The server of the test remembers nothing."""
 
 EVERYBODY = {"public"}
-PASSWORDS = ("/api/v1/login", "/api/v1/password")
+PASSWORDS = ("/api/v1/login", "/api/v1/login/link", "/api/v1/password")
 """A password that is made up is denied to everybody."""
 DENIED = (401, 403)
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import sys
 from pathlib import Path
 
+import httpx2
 import pytest
 
 from firmware_test_client import DeviceConfig, SimulatedDevice
 from tests.e2e.checks import assert_played_well
+from tests.e2e.person import at_terminal
 from tests.e2e.processes import (
     LIGHT,
     STOP_TIMEOUT,
@@ -55,6 +58,34 @@ async def serve_until(number: signal.Signals, tmp_path: Path) -> None:
     everything = "".join(server.out + server.err)
     assert "Traceback" not in everything
     assert "ERROR" not in everything
+    assert "link=" not in everything, "a secret is for a terminal alone"
+
+
+async def test_at_a_terminal_it_shows_a_link_that_signs_in(tmp_path: Path) -> None:
+    port, http_port = free_ports(2)
+    options = ("--host", "127.0.0.1", "--port", str(port), "--http-port", str(http_port))
+    environment = {**os.environ, "HOME": str(tmp_path), "TERM": "xterm"}
+    for name in ("XDG_STATE_HOME", "XDG_DATA_HOME"):
+        environment.pop(name, None)
+    async with (
+        at_terminal(
+            VIXIO, "serve", *options, directory=tmp_path, environment=environment
+        ) as person,
+        httpx2.AsyncClient(timeout=30) as client,
+    ):
+        site = f"http://127.0.0.1:{http_port}"
+        shown = await person.line(f"{site}/console/#/login?link=")
+        place = f"{site}/api/v1/login/link"
+        link = {"link": shown.partition("link=")[2]}
+        answer = await client.post(place, json=link)
+        assert answer.status_code == 200, answer.text
+        head = {"Authorization": f"Bearer {answer.json()['token']}"}
+        me = await client.get(f"{site}/api/v1/me", headers=head)
+        assert me.json()["kind"] == "session"
+        assert (await client.post(place, json=link)).status_code == 401
+        await person.expect("all providers are ready")
+        await person.interrupt()
+        assert await person.left() == 0
 
 
 @pytest.mark.parametrize("workers", [1, 2])

@@ -39,6 +39,7 @@ OFFLINE = "--ears commands --model phrasebook --voice espeak --tools none --lang
 STEPS = (
     Step("init", ["settings"]),
     Step("setup", ["--yes", "--no-wait", *OFFLINE.split(), "--config", "made.yaml"]),
+    Step("service", ["--print"]),
     Step("check"),
     Step("check", ["--live"]),
     Step("ask", ["what time is it"]),
@@ -85,6 +86,7 @@ STEPS = (
     Step("api-tokens (alone)"),
     Step("api-tokens revoke", ["{token}"]),
     Step("api-password"),
+    Step("console"),
     Step("firmware add", [IMAGE[1]]),
     Step("firmware list"),
     Step("firmware (alone)"),

@@ -1,4 +1,4 @@
-"""``vixio api-tokens`` and ``vixio api-password``: who may use the HTTP API."""
+"""``vixio api-tokens``, ``api-password`` and ``console``: who may use the HTTP API."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import click
 from vixio.cli.config import ConfigGroup, config_option
 from vixio.cli.devices import json_option
 from vixio.cli.registry import actor, ago, table, utc
+from vixio.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from vixio.web.api.keys import KeyRecord, Keys
@@ -110,6 +111,23 @@ def api_password(ask: bool, config: Path | None) -> None:
     _with_keys(config, change)
     forget_first_password(data_folder(quiet_settings(config)))
     click.echo("the password of admin is set" if ask else password)
+
+
+@click.command("console")
+@config_option
+def console(config: Path | None) -> None:
+    """Print a link that signs in to the web console, once and within 15 minutes.
+
+    Whoever has it may do everything there. It works while the server runs.
+    """
+    from vixio.cli.banner import console_url, expected
+    from vixio.cli.speech import quiet_settings
+
+    about = expected(quiet_settings(config))
+    if not about.console:
+        raise ConfigError("the console is off: see api.enabled and api.console in the settings")
+    link = _with_keys(config, lambda keys: keys.make_link(actor()))
+    click.echo(console_url(about, link))
 
 
 def _list(config: Path | None, *, as_json: bool) -> None:

@@ -7,9 +7,18 @@ import shutil
 import socket
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import click
 
 from vixio import __version__
+from vixio.cli.config import CONFIG_NAME
 from vixio.cluster.context import ServerInfo
+
+if TYPE_CHECKING:
+    from vixio.server import Server
+    from vixio.settings import Settings
 
 EVERY_ADDRESS = {"0.0.0.0", "::", ""}  # noqa: S104 - compared with, not bound to
 
@@ -44,6 +53,29 @@ def urls(about: ServerInfo) -> tuple[str, str]:
     return ota, f"ws://{shown}:{about.port}/xiaozhi/v1/"
 
 
+def expected(settings: Settings) -> ServerInfo:
+    """Return what the banner of a server with these settings says of its address."""
+    place = settings.server
+    return ServerInfo(
+        host=place.public_host or place.host,
+        port=place.port,
+        http_port=place.http_port,
+        providers={},
+        language=settings.assistant.language,
+        tokens=place.tokens,
+        access=place.access,
+        public_url=place.public_url,
+        console=settings.api.serves_console,
+    )
+
+
+def console_url(about: ServerInfo, link: str = "") -> str:
+    """Return the address of the console. ``link``: of one login (``Keys.make_link``), which stands
+    behind the ``#``, so that no log on the way has it."""
+    place = f"{urls(about)[0].removesuffix('xiaozhi/ota/')}console/"
+    return f"{place}#/login?link={link}" if link else place
+
+
 def runnable(program: str) -> str:
     """Return how to call a program of this environment: by its path where PATH does not have it."""
     ours = Path(sys.executable).parent / program
@@ -53,6 +85,15 @@ def runnable(program: str) -> str:
     here = Path.cwd()
     shown = ours.relative_to(here) if ours.is_relative_to(here) else ours
     return shlex.quote(str(shown))
+
+
+def vixio_command(*arguments: str, config: Path | None = None) -> str:
+    """Return a command of Vixio's to be pasted into a shell where this program runs.
+
+    ``config``: the settings that it is about; None, or the file that it finds by itself: not named.
+    """
+    options = [] if config is None or config == Path(CONFIG_NAME) else ["--config", str(config)]
+    return f"{runnable('vixio')} {shlex.join([*arguments, *options])}"
 
 
 def _claiming(access: str) -> list[str]:
@@ -67,6 +108,19 @@ def _claiming(access: str) -> list[str]:
     ]
 
 
+def only_here(url: str) -> bool:
+    """Return whether only programs of this computer reach ``url``."""
+    host = urlsplit(url).hostname or ""
+    return host == "localhost" or host.startswith("127.") or host == "::1"
+
+
+def _unreachable(ota: str) -> list[str]:
+    """Return a line for an address that no device can reach."""
+    if not only_here(ota):
+        return []
+    return ["  Only this computer reaches these addresses: see server.host, or --host 0.0.0.0.", ""]
+
+
 def _without_token(about: ServerInfo) -> list[str]:
     """Return the lines for an A2A agent that programs of this machine use without a token."""
     if not about.a2a_without_token:
@@ -76,6 +130,18 @@ def _without_token(about: ServerInfo) -> list[str]:
         "  (a2a.loopback_without_token).",
         "",
     ]
+
+
+async def introduce(app: Server, source: str) -> None:
+    """Print the banner, and at a terminal a link that signs in to the console: what is written
+    elsewhere is kept, and read by others."""
+    from vixio.composition.info import about, sign_in_link
+
+    facts = about(app)
+    click.echo(banner(facts, source))
+    if sys.stdout.isatty() and (link := await sign_in_link(app)):
+        click.echo("  Sign in to the console, once within 15 minutes:")
+        click.echo(f"    {console_url(facts, link)}\n")
 
 
 def banner(about: ServerInfo, source: str) -> str:
@@ -103,6 +169,7 @@ def banner(about: ServerInfo, source: str) -> str:
             f"  {parts} · language {about.language} · tokens {tokens}{workers}",
             "  These load now: the log says `all providers are ready` when they have.",
             "",
+            *_unreachable(ota),
             *_claiming(about.access),
             *_without_token(about),
             "  No device at hand? In another terminal:",

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from vixio import __version__
-from vixio.cli.api import api_password, api_tokens
+from vixio.cli.api import api_password, api_tokens, console
 from vixio.cli.backup import export, restore
 from vixio.cli.chat import ask, chat
 from vixio.cli.check import check
@@ -25,6 +25,7 @@ from vixio.cli.people import people
 from vixio.cli.profiles import profiles
 from vixio.cli.reminders import reminders
 from vixio.cli.serve import serve
+from vixio.cli.service import service
 from vixio.cli.setup.command import setup
 from vixio.cli.speech import say, transcribe
 from vixio.cli.talk.command import simulated_device, talk
@@ -100,6 +101,7 @@ main.add_command(setup)
 main.add_command(ask)
 main.add_command(chat)
 main.add_command(serve)
+main.add_command(service)
 main.add_command(check)
 main.add_command(conversations)
 main.add_command(export)
@@ -112,6 +114,7 @@ main.add_command(reminders)
 main.add_command(tokens)
 main.add_command(api_tokens)
 main.add_command(api_password)
+main.add_command(console)
 main.add_command(models)
 main.add_command(say)
 main.add_command(talk)

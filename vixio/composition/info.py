@@ -1,11 +1,11 @@
-"""The facts of a listening server, for its banner."""
+"""What a listening server says of itself to who starts it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from vixio.cluster.context import ServerInfo
-from vixio.composition.web import has_console
+from vixio.core.errors import VixioError
 
 if TYPE_CHECKING:
     from vixio.server import Server
@@ -23,6 +23,21 @@ def about(app: Server) -> ServerInfo:
         tokens=server.tokens,
         access=server.access,
         public_url=server.public_url,
-        console=has_console(app.settings),
+        console=app.settings.api.serves_console,
         a2a_without_token=a2a is not None and a2a.loopback_without_token,
     )
+
+
+async def sign_in_link(app: Server) -> str:
+    """Return the text of a link that signs in to the console; empty if there can be none.
+
+    It is kept in the database for whichever process answers it.
+    """
+    from vixio.web.api.keys import Keys
+
+    if not (app.settings.api.serves_console and app.settings.data.kept):
+        return ""
+    try:
+        return await app.registry.use(lambda database: Keys(database).make_link("start"))
+    except VixioError:  # the log says what is wrong with the database
+        return ""

@@ -14,6 +14,7 @@ from vixio.core.errors import ProviderError
 from vixio.core.garbage import collect_rarely, freeze_memory
 from vixio.core.session.events import EventBus
 from vixio.core.session.log import WordsLog
+from vixio.core.tasks import cancel_and_wait
 from vixio.settings import Settings
 from vixio.transports.admission.listener import raise_descriptor_limit
 
@@ -84,8 +85,11 @@ def stop_on_signals() -> StopRequest:
     return stop
 
 
-async def run(app: Server, stop: StopRequest, listening: Callable[[], None]) -> None:
-    """Run ``app`` until ``stop`` asks for its end; ``listening``: called when devices can connect.
+async def run(
+    app: Server, stop: StopRequest, listening: Callable[[], Coroutine[Any, Any, None] | None]
+) -> None:
+    """Run ``app`` until ``stop`` asks for its end; ``listening``: called when devices can connect,
+    and what it returns goes on beside.
 
     Raises ConfigError when it cannot run at all. A provider that cannot be used is a line in the
     log, and the turns that need it fail.
@@ -93,8 +97,10 @@ async def run(app: Server, stop: StopRequest, listening: Callable[[], None]) -> 
     raise_descriptor_limit()
     collect_rarely()
     await app.start()
+    telling: asyncio.Task[None] | None = None
     try:
-        listening()
+        if (more := listening()) is not None:
+            telling = asyncio.create_task(more, name="listening")
         stopping = asyncio.create_task(stop.wait())
         loading = asyncio.create_task(app.loaded())
         await asyncio.wait([stopping, loading], return_when=asyncio.FIRST_COMPLETED)
@@ -111,6 +117,7 @@ async def run(app: Server, stop: StopRequest, listening: Callable[[], None]) -> 
         if not stop.at_once:
             await stop.unless_now(app.drain())
     finally:
+        await cancel_and_wait(telling)
         await app.stop()
 
 

@@ -44,7 +44,7 @@ def make_http(
         offers=offers,
         more=[*routes, *upgrades.routes()],
         origins=own_origins(settings()),
-        console=has_console(settings()),
+        console=settings().api.serves_console,
         names=HostPolicy(own_names(settings())),
     )
     return HttpServer(
@@ -55,11 +55,6 @@ def make_http(
         share_port=context.share_ports,
         upgrades=upgrades,
     )
-
-
-def has_console(settings: Settings) -> bool:
-    """Return whether the web console is served."""
-    return settings.api.enabled and settings.api.console
 
 
 def own_origins(settings: Settings) -> OriginPolicy:

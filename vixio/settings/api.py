@@ -24,6 +24,11 @@ class ApiSection(Section):
     logins_per_minute: int = Field(default=10, ge=1, le=1_000)
     """Failed ones of each address."""
 
+    @property
+    def serves_console(self) -> bool:
+        """Whether the web console is there, which is a client of the API."""
+        return self.enabled and self.console
+
     @field_validator("hosts")
     @classmethod
     def _names(cls, value: tuple[str, ...]) -> tuple[str, ...]:

@@ -24,6 +24,14 @@ def test_it_says_what_is_true() -> None:
     assert "console       http://127.0.0.1:8003/console/ " in text
 
 
+@pytest.mark.parametrize(
+    ("host", "alone"), [("127.0.0.1", True), ("::1", True), ("192.0.2.7", False), ("me.lan", False)]
+)
+def test_it_says_when_no_device_can_reach_it(host: str, alone: bool) -> None:
+    text = banner(replace(ABOUT, host=host), "./vixio.yaml")
+    assert ("Only this computer reaches" in text) == alone
+
+
 def test_it_names_no_console_where_there_is_none() -> None:
     assert "console" not in banner(replace(ABOUT, console=False), "./vixio.yaml")
 

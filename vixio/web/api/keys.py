@@ -27,6 +27,9 @@ DAY_MS: Final = 86_400_000
 SESSION_MS: Final = 12 * 3_600_000
 """How long a login lasts."""
 
+LINK_MS: Final = 15 * 60_000
+"""How long a link can be followed."""
+
 USED_MS: Final = 60_000
 """How exact the time of the last use is: a write for each request would be too many."""
 
@@ -46,9 +49,18 @@ class TokenKind(StrEnum):
     PERSONAL = "personal"
     SESSION = "session"
     """By a login with the password."""
+    LINK = "link"
+    """In an address that makes one login, and is void then."""
 
 
-_PREFIXES: Final = {TokenKind.PERSONAL: "vixio_pat_", TokenKind.SESSION: "vixio_ses_"}
+_PREFIXES: Final = {
+    TokenKind.PERSONAL: "vixio_pat_",
+    TokenKind.SESSION: "vixio_ses_",
+    TokenKind.LINK: "vixio_link_",
+}
+
+_HOLDERS: Final = (_PREFIXES[TokenKind.PERSONAL], _PREFIXES[TokenKind.SESSION])
+"""Of what a request can carry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +127,24 @@ class Keys:
         origin = (address, _printable(user_agent))
         return await self._add(TokenKind.SESSION, USER, ALL, f"api:{USER}", expires, origin)
 
+    async def make_link(self, actor: str) -> str:
+        """Return the text of a link that makes one login; it is not stored."""
+        _, text = await self._add(TokenKind.LINK, USER, (), actor, self._clock() + LINK_MS)
+        return text
+
+    async def follow_link(
+        self, text: str, address: str = "", user_agent: str = ""
+    ) -> tuple[KeyRecord, str] | None:
+        """Make the link void and open a session; None: it was followed before, or is over."""
+        async with self._database.transaction() as transaction:
+            found = await transaction.execute(
+                "DELETE FROM api_tokens WHERE digest = :digest AND kind = 'link' "
+                "AND expires_at > :at",
+                digest=_digest(text),
+                at=self._clock(),
+            )
+        return await self.open_session(address, user_agent) if found else None
+
     async def _add(
         self,
         kind: TokenKind,
@@ -129,7 +159,7 @@ class Keys:
         async with self._database.transaction() as transaction:
             await transaction.lock(LOCK)
             await transaction.execute(
-                "DELETE FROM api_tokens WHERE kind = 'session' "
+                "DELETE FROM api_tokens WHERE kind IN ('session', 'link') "
                 "AND (expires_at <= :at OR revoked_at IS NOT NULL)",
                 at=at,
             )
@@ -155,7 +185,7 @@ class Keys:
                 address=origin[0],
                 user_agent=origin[1],
             )
-            action = "created" if kind is TokenKind.PERSONAL else "logged in"
+            action = "logged in" if kind is TokenKind.SESSION else "created"
             detail = {"name": name, "scopes": sorted(scopes)}
             await AuditTable(transaction).add(at, actor, action, f"api-token:{token_id}", **detail)
         return await self.find(token_id), text
@@ -219,7 +249,7 @@ class Keys:
 
     async def holder(self, text: str) -> KeyRecord | None:
         """Return the token of this text if it is valid, and note its use."""
-        if not text.startswith(tuple(_PREFIXES.values())) or len(text) > 100:
+        if not text.startswith(_HOLDERS) or len(text) > 100:
             return None
         at = self._clock()
         async with self._database.transaction(write=False) as transaction:
@@ -260,14 +290,15 @@ class Keys:
         return True
 
     async def set_password(self, hashed: str, actor: str, *, keep: str = "") -> None:
-        """Set the password, and end all logins but ``keep``."""
+        """Set the password, and end all links, and all logins but ``keep``."""
         at = self._clock()
         async with self._database.transaction() as transaction:
             await transaction.lock(LOCK)
             await transaction.execute("DELETE FROM api_users WHERE name = :name", name=USER)
             await _put_password(transaction, hashed, at)
             await transaction.execute(
-                "DELETE FROM api_tokens WHERE kind = 'session' AND id <> :keep", keep=keep
+                "DELETE FROM api_tokens WHERE kind IN ('session', 'link') AND id <> :keep",
+                keep=keep,
             )
             await AuditTable(transaction).add(at, actor, "password set", f"api-user:{USER}")
 

@@ -15,7 +15,7 @@ from vixio.data.database.database import Database
 from vixio.data.devices.records import NotKnown, RegistryError
 from vixio.data.devices.repository import DeviceRepository
 from vixio.web.api.first_login import FILE_NAME, forget_first_password, make_first_login
-from vixio.web.api.keys import MAX_USER_AGENT, SESSION_MS, USED_MS, Keys, TokenKind
+from vixio.web.api.keys import LINK_MS, MAX_USER_AGENT, SESSION_MS, USED_MS, Keys, TokenKind
 from vixio.web.api.passwords import hash_password, is_password, new_password
 from vixio.web.api.scopes import ALL, Scope, read_scopes
 
@@ -116,6 +116,37 @@ async def test_a_login_lasts_for_hours_and_ends_with_the_password(make: Make) ->
         assert await is_password("another password", stored)
         assert not await is_password("a long password", stored)
         assert not await is_password("another password", None)
+
+
+async def test_a_link_makes_one_login_and_is_no_token(make: Make) -> None:
+    async with opened(make) as (database, keys, clock):
+        link, late, former = [await keys.make_link(ME) for _ in range(3)]
+        assert link.startswith("vixio_link_")
+        async with database.transaction(write=False) as transaction:
+            rows = await transaction.fetch("SELECT * FROM api_tokens")
+        assert link not in str([dict(row) for row in rows])
+        assert await keys.holder(link) is None, "no request can carry it"
+        clock.at += LINK_MS - 1
+        followed = await keys.follow_link(link, "192.0.2.1", "Firefox")
+        assert followed is not None
+        record, text = followed
+        assert (record.kind, record.scopes) == (TokenKind.SESSION, ALL)
+        assert record.address == "192.0.2.1"
+        assert await keys.holder(text) is not None
+        for over in (link, text, "vixio_link_" + "a" * 43, ""):
+            assert await keys.follow_link(over) is None
+        clock.at += 1
+        assert await keys.follow_link(late) is None
+        clock.at -= 1
+        await keys.set_password(await hash_password("another password"), ME)
+        assert await keys.follow_link(former) is None, "it ended with the password"
+        # Links that nobody follows are cleaned away.
+        for _ in range(3):
+            clock.at += LINK_MS
+            await keys.make_link(ME)
+        async with database.transaction(write=False) as transaction:
+            (row,) = await transaction.fetch("SELECT COUNT(*) AS n FROM api_tokens")
+        assert row["n"] == 1
 
 
 @pytest.mark.slow

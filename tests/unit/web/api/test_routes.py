@@ -19,7 +19,11 @@ from vixio.web.api.routes.tokens import ScopeName
 from vixio.web.api.routing import Routes
 from vixio.web.api.scopes import Scope
 
-PUBLIC = {("POST", "/api/v1/login"), ("GET", "/api/v1/openapi.json")}
+PUBLIC = {
+    ("POST", "/api/v1/login"),
+    ("POST", "/api/v1/login/link"),
+    ("GET", "/api/v1/openapi.json"),
+}
 """The only routes without a token."""
 
 

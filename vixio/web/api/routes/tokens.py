@@ -8,13 +8,14 @@ from pydantic import BaseModel, Field
 from starlette.requests import Request
 
 from vixio.core.wall_clock import now_ms
+from vixio.transports.admission.addresses import address_key
 from vixio.web.api.access import SCOPED, Service, Who, any_token, public
 from vixio.web.api.fields import Body, Name, TokenPath
 from vixio.web.api.front import client
 from vixio.web.api.keys import KeyRecord, Keys
 from vixio.web.api.password_check import is_right
 from vixio.web.api.passwords import MAX_CHARS
-from vixio.web.api.problems import Problem
+from vixio.web.api.problems import Problem, too_many
 from vixio.web.api.routing import Routes
 from vixio.web.api.scopes import Scope, read_scopes
 
@@ -74,6 +75,12 @@ class LoginBody(Body):
     password: Annotated[str, Field(min_length=1, max_length=MAX_CHARS)]
 
 
+class LinkBody(Body):
+    """The text of a link: the end of the address that the server shows at its start."""
+
+    link: Annotated[str, Field(min_length=1, max_length=MAX_CHARS)]
+
+
 class Login(BaseModel):
     """A token for everything, for 12 hours."""
 
@@ -102,6 +109,26 @@ async def log_in(service: Service, request: Request, body: LoginBody) -> Login:
     record, text = await service.change(
         lambda database: Keys(database).open_session(address, agent)
     )
+    return Login(token=text, expires_at=record.expires_at or 0)
+
+
+async def follow_link(service: Service, request: Request, body: LinkBody) -> Login:
+    """Exchange a link, which is void then, for a token. Attempts are limited."""
+    address = client(request, service.ports)
+    if wait := service.take_login(address_key(address) if address else "unknown"):
+        raise too_many("too many logins, try again later", wait)
+    agent = request.headers.get("user-agent", "")
+    made = await service.change(
+        lambda database: Keys(database).follow_link(body.link, str(address or ""), agent)
+    )
+    if made is None:
+        service.ports.counters.add("api.wrong_link")
+        raise Problem(
+            401,
+            "this link was used, or is over; `vixio console` makes another one",
+            headers={"WWW-Authenticate": "Bearer"},
+        )
+    record, text = made
     return Login(token=text, expires_at=record.expires_at or 0)
 
 
@@ -153,6 +180,7 @@ def make_routes() -> Routes:
     """Return the routes."""
     routes, admin = Routes("access"), SCOPED[Scope.ADMIN]
     routes.add("POST", "/login", log_in, public, errors=(401, 409))
+    routes.add("POST", "/login/link", follow_link, public, errors=(401, 409))
     routes.add("POST", "/logout", log_out, any_token, status=204, errors=(404, 409))
     routes.add("GET", "/me", who_am_i, any_token)
     routes.add("GET", "/tokens", list_tokens, admin)

@@ -12,14 +12,14 @@ addWords({
   en: {
     "login.title": "Sign in",
     "login.password": "Password",
-    "login.hint": "The server made one at its first start: it stands in the file api_password in its data folder. The command vixio api-password sets another one.",
+    "login.hint": "The command vixio console prints a link that signs in without it. The server made a password at its first start: it stands in the file api_password in its data folder. The command vixio api-password sets another one.",
     "login.talk": "Just talk",
     "login.talk.text": "Try the assistant with this browser, without signing in.",
   },
   zh: {
     "login.title": "登录",
     "login.password": "密码",
-    "login.hint": "服务器首次启动时会生成密码，保存在数据文件夹的 api_password 文件中。可用命令 vixio api-password 重新设置。",
+    "login.hint": "命令 vixio console 会给出一个免密码登录的链接。服务器首次启动时会生成密码，保存在数据文件夹的 api_password 文件中。可用命令 vixio api-password 重新设置。",
     "login.talk": "直接对话",
     "login.talk.text": "无需登录，用此浏览器试用语音助手。",
   },
@@ -70,4 +70,17 @@ export function page({ root, query, title }) {
     ),
   );
   password.focus();
+  if (query.get("link")) void follow();
+
+  async function follow() {
+    const link = query.get("link") ?? "";
+    history.replaceState(null, "", href(["login"])); // it is void now
+    try {
+      setLogin(await post("/login/link", { link }));
+      after();
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      setFieldError(password, error.message);
+    }
+  }
 }
