@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import stat
 import sys
@@ -173,9 +174,12 @@ async def test_a_person_answers_the_questions(tmp_path: Path) -> None:
             await person.answer("Choose", person.number("eSpeak: "))
             await person.answer("Which tools besides", "")
             await person.expect("wrote vixio.yaml")
+            await person.answer("Make `vixio` a command", "")
             assert await person.left() == 0
         assert "sk-" not in person.seen
         assert "FAILED" not in person.seen
+    link = tmp_path / ".local" / "bin" / "vixio"
+    assert link.samefile(VIXIO)
     assert (
         load_settings(tmp_path / "vixio.yaml", read_env(tmp_path / ".env")).agent.name == "openai"
     )
@@ -199,6 +203,50 @@ async def test_a_person_answers_the_questions(tmp_path: Path) -> None:
         assert changed == (status == 0)
     assert (tmp_path / "vixio.yaml.bak").read_bytes() == before
     assert load_settings(tmp_path / "vixio.yaml").asr.name == "pocketsphinx"
+
+
+async def test_a_person_goes_back_and_mends_what_does_not_work(tmp_path: Path) -> None:
+    async with LLMServer() as server:
+        server.models = listing("tiny")
+        server.script(*[failure(500, "out of order")] * 8)
+        async with at_terminal(
+            VIXIO, "setup", "--no-wait", directory=tmp_path, environment=environment(tmp_path)
+        ) as person:
+            await person.answer("Which language", "2")
+            await person.answer("要听懂什么", "<")
+            await person.answer("Which language", "1")
+            await person.expect("commands only")
+            await person.answer("Choose", person.number("commands only"))
+            await person.expect("another server")
+            await person.answer("Choose", person.number("another server"))
+            await person.answer("Its address", server.base_url)
+            await person.answer("The key for", "<")
+            await person.expect("another server")
+            await person.answer("Choose", person.number("another server"))
+            await person.answer("Its address", server.base_url)
+            await person.answer("The key for", "sk-typed")
+            await person.answer("Which model?", "")
+            await person.expect("eSpeak: ")
+            await person.answer("Choose", person.number("eSpeak: "))
+            assert re.search(r"begin about \d\.\d s after", await person.line("On this machine"))
+            await person.answer("Which tools besides", "")
+            await person.expect("FAILED")
+            await person.expect("write nothing")
+            await person.answer("Choose", person.number("change an answer"))
+            for question in ("Which tools besides", "Which voice?"):
+                await person.answer(question, "<")
+            await person.expect("the phrase book")
+            await person.answer("Choose", person.number("the phrase book"))
+            await person.expect("eSpeak: ")
+            await person.answer("Choose", person.number("eSpeak: "))
+            await person.answer("Which tools besides", "")
+            await person.expect("wrote vixio.yaml")
+            await person.answer("Make `vixio` a command", "n")
+            assert await person.left() == 0
+    assert not (tmp_path / ".local" / "bin").exists()
+    settings = load_settings(tmp_path / "vixio.yaml")
+    assert (settings.assistant.language, settings.agent.name) == ("en", "phrasebook")
+    assert not (tmp_path / ".env").exists()  # the key went with the service
 
 
 @pytest.mark.parametrize("question", ["Which language", "What thinks up the answers?"])

@@ -54,6 +54,7 @@ async def test_from_the_questions_to_an_answer(house: House) -> None:
             await person.expect("Write it?")
             person.type("y")
             await person.expect("wrote vixio.yaml")
+            await person.answer("Make `vixio` a command", "")
             assert "FAILED" not in person.seen
             house.took("vixio setup, English: Moonshine and joe", before)
             assert address.ota in await person.line(address.ota)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.option(
     "--live",
     is_flag=True,
-    help="Use TTS, VAD, ASR, agent and vision once: what a turn would take. "
+    help="Use TTS, VAD, ASR, agent, vision and tool sources once: what a turn would take. "
     "Services are really asked. Exit status 1 if anything fails.",
 )
 def check(config: Path | None, live: bool) -> None:
@@ -71,16 +71,20 @@ def _used(path: Path | None) -> int:
             status.clear()
             click.echo(row_line(row), color=colour())
 
-        return 0 if asyncio.run(check_live(settings, show, status.show)) else 1
+        return 0 if asyncio.run(check_live(settings, show, status.show, path=path)) else 1
 
 
 HEADING = f"{'part':<8}{'':8}{'provider':<20}{'ready':>9}{'first':>9}{'total':>9}"
 
 
 def row_line(row: Row) -> str:
-    """Return the line of a part that was used, under :data:`HEADING`."""
+    """Return the line of a part that was used, under :data:`HEADING`.
+
+    That of ``tools.home`` begins with ``tools``: the source is the provider.
+    """
     times = "".join(map(_seconds, (row.ready, row.first, row.total)))
-    return f"{row.part:<8}{_verdict(row.ok)}  {row.provider:<20}{times}  {row.detail}"
+    part = row.part.partition(".")[0]
+    return f"{part:<8}{_verdict(row.ok, row.warn)}  {row.provider:<20}{times}  {row.detail}"
 
 
 def _seconds(seconds: float | None) -> str:

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from vixio.cli.setup.choices import EARS, VOICES
 from vixio.cli.status import StatusLine
 from vixio.core.extras import Extra, how_to_install
 from vixio.providers.model_path import located, models_folder
@@ -137,6 +138,10 @@ def listing(models: Iterable[Model], installed: Mapping[str, Installed], place: 
             rows.append(
                 (f"{mark} {model.name}", size, model.runtime, _languages(model, 5), licence)
             )
+    rows.append(("from packages, for `vixio setup` or `make extra`",))
+    for choice in (each for each in (*EARS, *VOICES) if each.module and not each.model):
+        mark = "*" if choice.is_installed() else " "
+        rows.append((f"{mark} {choice.name}", "", choice.extra or "", choice.kind))
     others = [each for each in installed.values() if each.name not in {it.name for it in known}]
     if others:
         rows.append(("not in the catalogue",))
@@ -152,7 +157,7 @@ def listing(models: Iterable[Model], installed: Mapping[str, Installed], place: 
         lines.append("  ".join([*padded, *cells[4:]]).rstrip())
     total = sum(each.size for each in installed.values())
     count = len(installed)
-    here = f"{count} installed (*), {size_of(total)}" if count else "none installed"
+    here = f"{count} fetched (*), {size_of(total)}" if count else "none fetched"
     lines += ["", f"{here}, in {place}", "vixio models get NAME   shows one and fetches it"]
     return "\n".join(lines)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ import click
 
 from vixio.cli.config import choose_config, config_option
 from vixio.cli.status import StatusLine
+from vixio.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from vixio.cli.diagnostics.utterances import Utterance
@@ -42,24 +44,29 @@ _SPOKEN = "Such as en or zh-CN (default: assistant.language of the settings)."
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE.wav",
-    required=True,
-    help="Where the WAV goes; one that is there is overwritten.",
+    help="Where the WAV goes; one that is there is overwritten. Without it the words are played.",
 )
 @language_option(_SPOKEN)
 @config_option
-def say(text: str, out: Path, language: str | None, config: Path | None) -> None:
-    """Speak TEXT with the configured voice into a WAV file.
+def say(text: str, out: Path | None, language: str | None, config: Path | None) -> None:
+    """Speak TEXT with the configured voice, aloud or into a WAV file.
 
     TEXT - is read from standard input.
     """
     from vixio.cli.diagnostics.say import say as speak
+    from vixio.cli.diagnostics.voices import played
 
     words = sys.stdin.read() if text == "-" else text
     settings = quiet_settings(config)
     spoken = language or settings.assistant.language
-    with StatusLine() as status:
-        timing = asyncio.run(speak(settings, words, out, language=spoken, progress=status.show))
-        status.line(f"{out}: {timing.described('first audio')}")
+    with StatusLine() as status, tempfile.TemporaryDirectory() as folder:
+        file = out or Path(folder) / "said.wav"
+        timing = asyncio.run(speak(settings, words, file, language=spoken, progress=status.show))
+        if out is None and not played(file):
+            raise ConfigError(
+                "there is no program here that can play: say it into a file, --out FILE.wav"
+            )
+        status.line(f"{out or 'played'}: {timing.described('first audio')}")
 
 
 @click.command()

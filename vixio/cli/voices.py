@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -83,7 +82,7 @@ async def _found(sections: list[TTSSection], language: str, *, listed: bool) -> 
 
 def _hear(settings: Settings, voice: OfferedVoice, text: str | None, out: Path | None) -> None:
     from vixio.cli.diagnostics.say import say
-    from vixio.cli.diagnostics.voices import greeting, player
+    from vixio.cli.diagnostics.voices import greeting, played, player
 
     language = voice.choice.language or settings.assistant.language
     words = text or greeting(language)
@@ -94,8 +93,7 @@ def _hear(settings: Settings, voice: OfferedVoice, text: str | None, out: Path |
         timing = asyncio.run(say(alone, words, file, language=language, progress=status.show))
         if play:
             status.show(f"playing {voice.choice.name}")
-            done = subprocess.run([*play, str(file)], check=False)  # noqa: S603 - a player
-            if done.returncode:
+            if not played(file):
                 status.line(f"{play[0]} cannot play here: --out FILE.wav writes a file")
         else:
             status.line(f"{file}: {timing.described('first audio')}")

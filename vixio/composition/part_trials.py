@@ -12,7 +12,7 @@ from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
-from vixio.core.errors import ProviderError, VixioError, describe
+from vixio.core.errors import ProviderError, VixioError
 from vixio.core.messages import LOADING
 from vixio.core.streams import closing
 from vixio.core.tasks import cancel_and_wait
@@ -23,7 +23,6 @@ from vixio.web.api.server_view import CheckBusy, CheckEnded, PartName, TriedPart
 if TYPE_CHECKING:
     from vixio.cli.diagnostics.row import Row
     from vixio.cli.diagnostics.trials import Trial, Trials
-    from vixio.core.tools.source import ToolSource
     from vixio.data.database.database import Database
     from vixio.providers.pool.loader import ProviderLoader
     from vixio.server import Server
@@ -83,8 +82,9 @@ class PartTrials:
                 async for each in rows:
                     yield each
         if part in (None, "tools"):
-            for source in self._app.tools.sources:
-                yield await self._source(source)
+            async with closing(self._tools()) as rows:
+                async for row in rows:
+                    yield _of_row(row)
         if part in (None, "database"):
             yield await self._database()
 
@@ -110,28 +110,12 @@ class PartTrials:
             else:
                 yield kind, Trial(kind, _loader_use(loader))
 
-    async def _source(self, source: ToolSource) -> TriedPart:
-        began = perf_counter()
-        name = f"tools.{source.name}"
-        try:
-            async with asyncio.timeout(PART_S):
-                more = await source.look()
-        except TimeoutError:
-            words = f"it did not answer within {PART_S:g} s: see the log"
-            return _tried(name, source.name, ok=False, detail=words)
-        except Exception as error:  # noqa: BLE001 - third-party code: whatever is wrong is the answer
-            return _tried(name, source.name, ok=False, detail=describe(error))
-        ms = _ms(perf_counter() - began)
-        report = next(each for each in self._app.tools.reports() if each.name == source.name)
-        if report.faults:
-            words = "; ".join(f"{each.place}: {each.reason}" for each in report.faults)
-            return _tried(name, source.name, ok=False, ms=ms, detail=words)
-        if report.pending:
-            words = "it is still connecting: try again in a moment"
-            return _tried(name, source.name, ok=False, ms=ms, detail=words)
-        count = len(report.tools)
-        words = f"{count} tool" + ("" if count == 1 else "s") + (f"; {more}" if more else "")
-        return _tried(name, source.name, ok=True, ms=ms, detail=words)
+    async def _tools(self) -> AsyncIterator[Row]:
+        live_tools, rows = await asyncio.to_thread(_load_tools)
+        for source in self._app.tools.sources:
+            row = rows.Row(f"tools.{source.name}", source.name)
+            await live_tools.try_source(self._app.tools, source, row, PART_S)
+            yield row
 
     async def _database(self) -> TriedPart:
         async def ask(database: Database) -> str:
@@ -156,6 +140,12 @@ def _load() -> tuple[Any, Any]:
     from vixio.cli.diagnostics import live, trials
 
     return live, trials
+
+
+def _load_tools() -> tuple[Any, Any]:
+    from vixio.cli.diagnostics import live_tools, row
+
+    return live_tools, row
 
 
 def _only(trials: Trials, part: PartName | None) -> Trials:

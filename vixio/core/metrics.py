@@ -67,6 +67,8 @@ class ModelUse:
     """Of the input, what the service had read before."""
     passed_over: tuple[str, ...] = ()
     """The models that should have answered first, and failed or were being left alone."""
+    apology: str = ""
+    """What the answer apologises for, if it is none: ``not_understood``, ``tool_failed``."""
 
 
 @dataclass(slots=True)

@@ -273,14 +273,14 @@ def test_the_list(tmp_path: Path) -> None:
     assert shown.exit_code == 0
     assert "  sense-voice" in shown.stdout
     assert "240 MB" in shown.stdout
-    assert f"none installed, in {tmp_path}/models" in shown.stdout
+    assert f"none fetched, in {tmp_path}/models" in shown.stdout
     assert shown.stdout == invoke("list").stdout
     catalogue(tmp_path)
     placed(tmp_path)
     line = next(x for x in invoke("--catalogue", "catalogue.yaml").stdout.splitlines() if "*" in x)
     assert line.split()[:3] == ["*", "a-model", "512"]
     shown = invoke()
-    assert "1 installed (*), 512 kB" in shown.stdout
+    assert "1 fetched (*), 512 kB" in shown.stdout
     assert "not in the catalogue\n* a-model" in shown.stdout
     entries = json.loads(invoke("--json").stdout)
     assert {"name", "bytes", "licence", "languages", "settings", "installed"} <= entries[0].keys()

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from firmware_test_client.pcm import read_wav
 from vixio.cli.commands import main
 from vixio.cli.status import StatusLine
 
@@ -31,6 +32,41 @@ def test_what_is_said_is_heard() -> None:
     assert heard.stdout == "turn on the lamp\n"
     assert heard.stderr.splitlines()[-1].startswith("a.wav: 0.9")
     assert "first words after" in heard.stderr
+
+
+PLAYERS = {
+    "aplay": ('cp "$2" played.wav; echo a warning of ALSA >&2', True),
+    "ffplay": ('cp "$5" played.wav', True),
+    "ffplay without a sound card": ("echo audio open failed >&2", False),
+    "paplay without a server": ("exit 1", False),
+    "none": ("", False),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("player", PLAYERS)
+def test_what_is_said_is_played_or_it_says_that_it_was_not(
+    player: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script, plays = PLAYERS[player]
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in ("sh", "cp", "echo"):
+        (programs / name).symlink_to(f"/bin/{name}")
+    if script:
+        program = programs / player.split(maxsplit=1)[0]
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(programs))
+    done = CliRunner().invoke(main, ["say", "Turn on the lamp."])
+    assert Path("played.wav").exists() == plays
+    if plays:
+        assert done.exit_code == 0, done.output
+        assert done.stderr.splitlines()[-1].startswith("played: ")
+        assert read_wav(Path("played.wav")).duration > 0.5
+    else:
+        assert done.exit_code == 2
+        assert "no program here that can play: say it into a file, --out" in done.stderr
 
 
 @pytest.mark.slow
@@ -59,7 +95,6 @@ def test_what_is_not_understood_is_told() -> None:
         ),
         (["transcribe", "x.txt", "--language", "a b"], "expected a tag such as en or zh-CN"),
         (["transcribe", "x.txt", "--config", "no.yaml"], "vixio: no.yaml: no such file"),
-        (["say", "hi"], "Missing option '--out'"),
         (["say", "…", "--out", "a.wav"], "vixio: there is nothing in the text that could be"),
         pytest.param(
             ["say", "hi", "--out", "no/a.wav"],

@@ -1,27 +1,33 @@
-"""Uses every provider once, as a turn would, and reports result and latency.
+"""Uses every part once, as a turn would, and reports result and latency.
 
 The TTS speaks a sentence, VAD and ASR hear it, the agent is asked, the vision provider gets a
-picture. A failing TTS does not stop VAD and ASR: they get speech of eSpeak NG instead.
+picture, the sources of tools say who they are. A failing TTS does not stop VAD and ASR: they get
+speech of eSpeak NG instead. Last comes what a turn takes with all of them.
 """
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from functools import partial
+from pathlib import Path
 
 from vixio.cli.diagnostics.live_speech import SpeechProbe
+from vixio.cli.diagnostics.live_tools import tool_rows
 from vixio.cli.diagnostics.phrases import greeting
 from vixio.cli.diagnostics.pictures import RED, plain_png
 from vixio.cli.diagnostics.providers import bounded
 from vixio.cli.diagnostics.row import Row, quoted, tried
 from vixio.cli.diagnostics.trials import Trial, Trials, trials_of
+from vixio.cli.setup import pace
 from vixio.core.chunk import TextDelta
 from vixio.core.instructions import Instructions, Surroundings
 from vixio.core.messages import reason
 from vixio.core.metrics import ModelUse
 from vixio.core.streams import bounded as bounded_stream
 from vixio.core.streams import closing
+from vixio.language.phrasebook import LANGUAGES
 from vixio.providers.agent import AgentBackend, AgentRequest
 from vixio.providers.vision import Photo, VisionProvider
 from vixio.settings import Settings
@@ -31,6 +37,8 @@ LIMIT_S = 120.0
 
 QUESTION = "Which colour fills this picture? Answer with the name of the colour."
 
+_WORDS = {"asr": "for the words", "agent": "for the answer", "tts": "for the voice"}
+
 _RED = re.compile(r"\bred\b|红|紅|\brot\b|\brouge\b|\broj[oa]\b", re.IGNORECASE)
 
 
@@ -39,17 +47,57 @@ async def check_live(
     report: Callable[[Row], None],
     progress: Callable[[str], None],
     limit: float = LIMIT_S,
+    *,
+    path: Path | None = None,
 ) -> bool:
     """Use every part once, each reported as soon as it is known; return whether all work.
 
-    ``progress`` is called with the current step; ``limit``: seconds for one part.
+    ``progress`` is called with the current step; ``limit``: seconds for one part. ``path``: of the
+    settings, for advice; None: there is no file.
     """
-    all_ok = True
-    async with closing(rows_of(settings, trials_of(settings, limit), progress, limit)) as rows:
+    found: list[Row] = []
+    trials = trials_of(settings, limit)
+    async with closing(rows_of(settings, trials, progress, limit)) as rows:
         async for row in rows:
-            all_ok = all_ok and row.ok
+            found.append(row)
             report(row)
-    return all_ok
+    progress("asking for the tools")
+    async with closing(tool_rows(settings, limit)) as rows:
+        async for row in rows:
+            found.append(row)
+            report(row)
+    if turn := await asyncio.to_thread(turn_row, settings, found, path):
+        report(turn)
+    return all(row.ok for row in found)
+
+
+def waits(rows: Iterable[Row]) -> dict[str, float]:
+    """Return what the parts that work add to a turn, by their kinds: of a list, the first one.
+
+    Seconds: from the end of a sentence to its words (``asr``), from there to the first words of
+    the answer (``agent``), from there to the first sound of it (``tts``).
+    """
+    found: dict[str, float] = {}
+    for row in rows:
+        seconds = row.total if row.kind == "asr" else row.first
+        if row.ok and row.kind in _WORDS and seconds is not None:
+            found.setdefault(row.kind, seconds)
+    return found
+
+
+def turn_row(settings: Settings, rows: Iterable[Row], path: Path | None) -> Row | None:
+    """Return the row of a whole turn; None if one of its parts was not measured."""
+    found = waits(rows)
+    if set(found) != set(_WORDS):
+        return None
+    pause = settings.listening.end_silence_ms / 1000
+    row = Row("turn", total=pause + sum(found.values()))
+    each = ", ".join(f"{found[kind]:.1f} s {words}" for kind, words in _WORDS.items())
+    row.detail = f"from the last word to the first sound: {pause:.1f} s to be sure of it, {each}"
+    if row.total is not None and row.total > pace.LIMIT_S:
+        row.warn = True
+        row.detail += f"; slow, {pace.advice(settings, found, path)}"
+    return row
 
 
 async def rows_of(
@@ -84,6 +132,12 @@ async def _ask(settings: Settings, trial: Trial[AgentBackend], row: Row) -> None
     name = f"{model.model} " if model is not None and model.model != backend.name else ""
     if not words.strip():
         row.fail(f"{name}answered nothing: try another agent.model")
+    elif model is not None and model.apology:
+        language = settings.assistant.language
+        row.fail(
+            f"{name}answered {quoted(greeting(language))} with an apology: {quoted(words)}; the "
+            f"phrase book knows {' and '.join(LANGUAGES)}, a language model {language} as well"
+        )
     elif model is not None and model.passed_over:
         missing = ", ".join(_with_reason(each, reasons) for each in model.passed_over)
         row.fail(f"{missing} did not answer, {name}did: {quoted(words)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import unicodedata
 from collections.abc import AsyncIterator, Callable
 from difflib import SequenceMatcher
@@ -18,6 +19,7 @@ from vixio.cli.diagnostics.trials import Trial, Trials
 from vixio.cli.diagnostics.utterances import UtteranceCutter
 from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE, pcm_seconds
 from vixio.core.errors import ProviderError
+from vixio.core.language_tags import primary
 from vixio.core.streams import bounded as bounded_stream
 from vixio.core.streams import closing
 from vixio.providers.asr import ASRProvider, Recognition
@@ -25,8 +27,12 @@ from vixio.providers.tts import TTSProvider
 from vixio.providers.vad import VADProvider
 from vixio.settings import Settings
 
-ALIKE = 0.6
-"""Of the letters, in order, for words that were understood: spelling and endings may differ."""
+ALIKE = 0.8
+"""Of the words, in order, for a sentence that was understood."""
+
+_UNSPACED = frozenset({"ja", "ko", "th", "yue", "zh"})
+"""Languages that are compared by characters: they have no spaces, or spaces that people disagree
+about (Korean)."""
 
 NO_SPEECH = "not tried: there is no speech to hear; mend the voice, or install espeakng-loader"
 
@@ -170,7 +176,7 @@ class SpeechProbe:
             heard: Recognition | None = None
             if self._found:
                 heard = await self._words(row, asr, self._found)
-                if alike(heard.text, self._sentence):
+                if alike(heard.text, self._sentence, self._language):
                     row.detail = f"understood {quoted(heard.text)}"
                     return
             speech = await self._made_up()
@@ -178,11 +184,12 @@ class SpeechProbe:
                 row.fail(NO_SPEECH if heard is None else self._misheard(heard))
                 return
             reserve = await self._words(row, asr, speech)
-        if not alike(reserve.text, self._sentence):
+        if not alike(reserve.text, self._sentence, self._language):
             row.fail(self._misheard(reserve if heard is None else heard))
         elif heard is None:
             row.detail = f"understood {quoted(reserve.text)} of eSpeak's"
         else:
+            row.warn = True
             row.detail = f"understood eSpeak's voice, but of yours {_words(heard)}"
 
     async def _words(self, row: Row, asr: ASRProvider, pcm: bytes) -> Recognition:
@@ -206,10 +213,15 @@ def _words(heard: Recognition) -> str:
     return "understood nothing" if heard.rejected else "heard nothing"
 
 
-def alike(heard: str, said: str) -> bool:
-    """Return whether the words are the same but for spelling."""
-    return SequenceMatcher(None, _letters(heard), _letters(said)).ratio() >= ALIKE
+def alike(heard: str, said: str, language: str) -> bool:
+    """Return whether :data:`ALIKE` of the words of both are the same, in the same order."""
+    one, other = _units(heard, language), _units(said, language)
+    same = SequenceMatcher(None, one, other, autojunk=False).get_matching_blocks()
+    right = sum(block.size for block in same)
+    return right >= ALIKE * max(len(one), len(other))
 
 
-def _letters(text: str) -> str:
-    return "".join(c for c in unicodedata.normalize("NFKC", text).casefold() if c.isalnum())
+def _units(text: str, language: str) -> list[str]:
+    """Return the words of a text, or its characters where ``language`` has no spaces."""
+    plain = unicodedata.normalize("NFKC", text).casefold()
+    return re.findall(r"\w" if primary(language) in _UNSPACED else r"\w+", plain)

@@ -25,12 +25,19 @@ class Row:
     part: str
     provider: str = ""
     ok: bool = True
+    warn: bool = False
+    """Whether it works, but ``detail`` says what could be better."""
     ready: float | None = None
     first: float | None = None
     total: float | None = None
     detail: str = ""
     """What came of it, or what is wrong and what to do."""
     began: float = field(default_factory=perf_counter)
+
+    @property
+    def kind(self) -> str:
+        """The kind of part: ``asr`` for ``asr[0]``, one of a list, too."""
+        return self.part.partition("[")[0]
 
     def is_ready(self) -> None:
         """Count from here on: what was before was the loading."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import difflib
 import shutil
+import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from vixio.core.errors import ConfigError
 from vixio.providers import registry
@@ -128,6 +130,21 @@ def player() -> list[str] | None:
         if path := shutil.which(command[0]):
             return [path, *command[1:]]
     return None
+
+
+def played(path: Path) -> bool:
+    """Play a WAV to its end; return whether a program did. Blocking.
+
+    ffplay ends with 0 where there is no sound card, and says so on standard error.
+    """
+    command = player()
+    if command is None:
+        return False
+    done = subprocess.run(  # noqa: S603 - a player and a file of ours
+        [*command, str(path)], check=False, capture_output=True
+    )
+    mute = Path(command[0]).name == "ffplay" and bool(done.stderr.strip())
+    return done.returncode == 0 and not mute
 
 
 def _alone(section: TTSSection) -> dict[str, object]:

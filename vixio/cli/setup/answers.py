@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from vixio.cli.setup.choices import Choice
@@ -37,6 +37,16 @@ class Answers:
     """One line for a section."""
     env: dict[str, str] = field(default_factory=dict)
     needed: list[Choice] = field(default_factory=list)
+
+    def copy(self) -> Answers:
+        """Return the same answers, to which others can be added."""
+        return replace(
+            self,
+            sections={**self.sections},
+            comments={**self.comments},
+            env={**self.env},
+            needed=[*self.needed],
+        )
 
     def take(self, name: str, section: Any, comment: str) -> None:  # noqa: ANN401 - any YAML value
         """Add a section; of what was said about it, the beginning becomes its comment."""

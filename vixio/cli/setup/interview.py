@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from vixio.cli.setup.answers import Answers, Given
 from vixio.cli.setup.choices import COMMANDS, EARS, FREE, SERVICE, VOICES, Choice
 from vixio.cli.setup.models import ModelQuestion
+from vixio.cli.setup.pace import MODEL
 from vixio.cli.setup.services import Service
 from vixio.cli.setup.settings_file import Present
-from vixio.cli.setup.terminal import Terminal
+from vixio.cli.setup.terminal import Back, Terminal
 from vixio.cli.setup.tools import ToolsQuestion
 from vixio.cli.setup.trial import SetupTrials
 from vixio.cli.setup.words import Words
@@ -20,7 +22,31 @@ from vixio.core.language_tags import primary
 
 _TAG: Final = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 
-_LANGUAGES: Final = (("en", "English"), ("zh-CN", "中文"))
+_LANGUAGES: Final = (
+    ("en", "English"),
+    ("zh-CN", "中文"),
+    ("de", "Deutsch"),
+    ("es", "Español"),
+    ("fr", "Français"),
+    ("it", "Italiano"),
+    ("ja", "日本語"),
+    ("ko", "한국어"),
+    ("pt-BR", "Português"),
+    ("ru", "Русский"),
+)
+"""Those that the assistant's own words are in, each by the name that it gives itself."""
+
+
+@dataclass(slots=True)
+class _Draft:
+    """The answers so far. ``service``: of the language model; None: the phrase book."""
+
+    answers: Answers
+    ears: Choice | None = None
+    service: Service | None = None
+
+    def copy(self) -> _Draft:
+        return replace(self, answers=self.answers.copy())
 
 
 class Interview:
@@ -46,37 +72,52 @@ class Interview:
             {name: value for name, value in present.env.items() if not environment.get(name)}
         )
 
+        self._pace = trials.pace()
+        self._asked: list[tuple[int, _Draft]] = []
+        """The steps that asked something, each with the answers before it."""
+
     def run(self) -> Answers:
         """Return the answers. Raises ConfigError for one that is given and cannot be."""
-        language = self._language()
-        self._terminal.words = words = Words(language)
-        if self._asking:
-            self._terminal.say(words("hello"))
-        answers = Answers(language, {"assistant": {"language": language}})
-        ears = self._ears(language)
-        question = ModelQuestion(
-            self._given,
-            self._present.section("agent"),
-            self._terminal,
-            self._trials,
-            self._environment,
-            asking=self._asking,
-        )
-        service = question.ask(answers, speech=ears is not None and ears.name == SERVICE)
-        self._take("asr", ears, service, answers)
-        self._take("tts", self._voice(answers, service), service, answers)
-        tools = ToolsQuestion(
-            self._given.tools,
-            self._present.section("mcp_servers"),
-            self._terminal,
-            self._trials,
-            self._environment,
-            asking=self._asking,
-        )
-        tools.ask(answers, has_model=answers.sections["agent"] != {"name": "phrasebook"})
-        return answers
+        return self._from(0, _Draft(Answers("")))
 
-    def _language(self) -> str:
+    @property
+    def may_return(self) -> bool:
+        """Whether anything was asked."""
+        return bool(self._asked)
+
+    def again(self) -> Answers:
+        """Ask the last question once more; return the answers with what is said to it."""
+        return self._from(*self._asked.pop())
+
+    def _from(self, number: int, draft: _Draft) -> Answers:
+        """Take the steps from ``number`` on.
+
+        Who goes back in the second question of a step has its first one asked again.
+        """
+        steps = (self._language, self._ears, self._model, self._voice, self._tools)
+        while number < len(steps):
+            before, answered = draft.copy(), self._terminal.answered
+            try:
+                steps[number](draft)
+            except Back:
+                draft = before
+                if self._terminal.answered == answered and self._asked:
+                    number, draft = self._asked.pop()
+                continue
+            if self._terminal.answered > answered:
+                self._asked.append((number, before))
+            number += 1
+        return draft.answers
+
+    def _language(self, draft: _Draft) -> None:
+        greeted = bool(draft.answers.language)
+        language = draft.answers.language = self._chosen_language()
+        draft.answers.sections["assistant"] = {"language": language}
+        self._terminal.words = words = Words(language)
+        if self._asking and not greeted:
+            self._terminal.say(words("hello"))
+
+    def _chosen_language(self) -> str:
         words, terminal = self._terminal.words, self._terminal
         present = self._present.language or self._environment.get("LANG", "").partition(".")[0]
         present = present.replace("_", "-")
@@ -88,7 +129,8 @@ class Interview:
             return known
         names = [name for _, name in _LANGUAGES]
         default = next(
-            (i for i, (tag, _) in enumerate(_LANGUAGES) if primary(tag) == primary(known)), 2
+            (i for i, (tag, _) in enumerate(_LANGUAGES) if primary(tag) == primary(known)),
+            len(_LANGUAGES),
         )
         index = terminal.choose(words("language"), [*names, words("language.other")], default)
         if index < len(_LANGUAGES):
@@ -106,56 +148,114 @@ class Interview:
             raise ConfigError(f"--language: expected a tag such as en or zh-CN, found {text!r}")
         return "zh-CN" if text.lower() == "zh" else text
 
-    def _ears(self, language: str) -> Choice | None:
-        """Return the recogniser; None: the present one stays."""
+    def _ears(self, draft: _Draft) -> None:
+        """Choose the recogniser; None: the present one stays."""
+        language = draft.answers.language
         suitable = [choice for choice in EARS if choice.suits(language)]
         given = self._given.ears
         if given == FREE:
-            return next(choice for choice in suitable if choice.name != COMMANDS)
-        if given:
-            return _named(given, suitable, EARS, "--ears", language)
-        words = self._terminal.words
-        present = self._present.section("asr")
-        titles = [words(f"ears.{choice.name}") for choice in suitable]
-        return self._chosen("ears", suitable, titles, present)
+            draft.ears = next(choice for choice in suitable if choice.name != COMMANDS)
+        elif given:
+            draft.ears = _named(given, suitable, EARS, "--ears", language)
+        else:
+            titles = [self._title(each) for each in suitable]
+            draft.ears = self._chosen("ears", suitable, titles, self._pace.preferred(suitable))
 
-    def _voice(self, answers: Answers, service: Service | None) -> Choice | None:
-        """Return the voice; None: the present one stays."""
-        language = answers.language
+    def _model(self, draft: _Draft) -> None:
+        question = ModelQuestion(
+            self._given,
+            self._present.section("agent"),
+            self._terminal,
+            self._trials,
+            self._environment,
+            asking=self._asking,
+        )
+        ears = draft.ears
+        by_service = ears is not None and ears.name == SERVICE
+        draft.service = question.ask(draft.answers, speech=by_service)
+        self._take("asr", ears, draft.service, draft.answers)
+
+    def _voice(self, draft: _Draft) -> None:
+        """Choose the voice; None: the present one stays."""
+        language, service = draft.answers.language, draft.service
         speaks = service is not None and service.tts is not None
         suitable = [
             each for each in VOICES if each.suits(language) and (each.name != SERVICE or speaks)
         ]
         if self._given.voice:
-            return _named(self._given.voice, suitable, VOICES, "--voice", language)
-        words = self._terminal.words
-        title = service.title if service is not None else ""
-        titles = [words(f"voice.{choice.name}", title=title) for choice in suitable]
+            chosen: Choice | None = _named(self._given.voice, suitable, VOICES, "--voice", language)
+        else:
+            titles = [self._title(each, service) for each in suitable]
+            fast = self._pace.preferred(suitable, *filter(None, (draft.ears,)))
 
-        def hear(choice: Choice | None) -> None:
-            if choice is None:
-                section = self._present.section("tts")
-            else:
-                section = _section("tts", choice, service)
-            self._hear(choice, section, answers)
+            def hear(choice: Choice | None) -> None:
+                present = self._present.section("tts")
+                section = present if choice is None else _section("tts", choice, service)
+                title = self._title(choice, service) if choice else _name(present)
+                self._hear(choice, section, re.split("[:：]", title)[0], draft.answers)
 
-        return self._chosen("voice", suitable, titles, self._present.section("tts"), hear)
+            chosen = self._chosen("voice", suitable, titles, fast, hear)
+        self._take("tts", chosen, service, draft.answers)
+        seconds = self._pace.turn(*draft.answers.needed)
+        self._terminal.say(self._terminal.words("pace", seconds=f"{seconds:.1f}"))
+        self._proposed(draft.answers)
+
+    def faster(self, answers: Answers, waits: Mapping[str, float]) -> bool:
+        """Propose another part if what was tried is too slow; return whether it was taken.
+
+        ``waits``: seconds by the kind of part, as measured.
+        """
+        known = {each.name: waits[each.kind] for each in answers.needed if each.kind in waits}
+        measured = {**self._pace.measured, **known, MODEL: waits.get("agent", 0.0)}
+        self._pace = replace(self._pace, measured=measured)
+        return self._proposed(answers)
+
+    def _proposed(self, answers: Answers) -> bool:
+        words, pace, taken = self._terminal.words, self._pace, False
+        while found := pace.faster(answers.needed, answers.language):
+            slow, fast = found
+            seconds = pace.turn(fast, *(each for each in answers.needed if each is not slow))
+            names = {"slow": slow.name, "fast": self._title(fast)}
+            question = words("pace.slow", seconds=f"{seconds:.1f}", **names)
+            if not self._asking:
+                self._terminal.say(question.splitlines()[0])
+                break
+            if not self._terminal.confirm(question, default=True):
+                break
+            answers.needed.remove(slow)
+            self._take(fast.kind, fast, None, answers)
+            taken = True
+        return taken
+
+    def _tools(self, draft: _Draft) -> None:
+        question = ToolsQuestion(
+            self._given.tools,
+            self._present.section("mcp_servers"),
+            self._terminal,
+            self._trials,
+            self._environment,
+            asking=self._asking,
+        )
+        has_model = draft.answers.sections["agent"] != {"name": "phrasebook"}
+        question.ask(draft.answers, has_model=has_model)
 
     def _chosen(
         self,
         question: str,
         choices: list[Choice],
         titles: list[str],
-        present: Any,  # noqa: ANN401 - any YAML value
+        default: int,
         hear: Any = None,  # noqa: ANN401 - a function of a choice
     ) -> Choice | None:
-        """Return one of ``choices``; None: what is there stays."""
+        """Return one of ``choices``; None: what is there stays. ``default``: if nothing is."""
         every: list[Choice | None] = [*choices]
-        default = next((i for i, each in enumerate(choices) if each.section == present), 0)
-        if present is not None and all(each.section != present for each in choices):
+        present = self._present.section(choices[0].kind)
+        if present is not None:  # as is the section of a service
+            sections = [each.section for each in choices]
+            default = sections.index(present) if present in sections else len(choices)
+        if default == len(choices):
             every.append(None)
             titles = [*titles, self._terminal.words("keep", name=_name(present))]
-            default = len(choices)
         if not self._asking:
             fitting = [i for i, each in enumerate(every) if each is None or each.name != SERVICE]
             return every[default if default in fitting else fitting[0]] if fitting else every[0]
@@ -163,7 +263,20 @@ class Interview:
         words = self._terminal.words
         return every[self._terminal.choose(words(question), titles, default, listen)]
 
-    def _hear(self, choice: Choice | None, section: Any, answers: Answers) -> None:  # noqa: ANN401 - any YAML value
+    def _title(self, choice: Choice, service: Service | None = None) -> str:
+        """Return what is said of a choice, and what it adds to a turn on this machine."""
+        words, group = self._terminal.words, "ears" if choice.kind == "asr" else "voice"
+        told = words(f"{group}.{choice.name}", title=service.title if service is not None else "")
+        wait = self._pace.wait(choice)
+        return told + (words("pace.part", seconds=f"{wait:.1f}") if wait >= 0.05 else "")
+
+    def _hear(
+        self,
+        choice: Choice | None,
+        section: Any,  # noqa: ANN401 - any YAML value
+        name: str,
+        answers: Answers,
+    ) -> None:
         words, terminal = self._terminal.words, self._terminal
         try:
             if choice is not None and not choice.is_installed():
@@ -178,7 +291,7 @@ class Interview:
         if path:
             terminal.say(words("voice.no_player", path=path))
         else:
-            terminal.say(words("voice.played", name=_name(section)))
+            terminal.say(words("voice.played", name=name))
 
     def _take(
         self, kind: str, choice: Choice | None, service: Service | None, answers: Answers
@@ -191,10 +304,7 @@ class Interview:
         if _same_service(present, section):
             section = present
         answers.needed.append(choice)
-        group = "ears" if kind == "asr" else "voice"
-        title = service.title if service is not None else ""
-        words = self._terminal.words
-        answers.take(kind, section, words(f"{group}.{choice.name}", title=title))
+        answers.take(kind, section, self._title(choice, service))
 
 
 def _same_service(present: object, section: object) -> bool:

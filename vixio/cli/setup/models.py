@@ -96,8 +96,8 @@ class ModelQuestion:
         titles = [self._title(each) for each in every]
         if not speech:
             titles.append(words("model.url"))
-        default = next((i for i, each in enumerate(every) if each == present), len(every))
-        index = self._terminal.choose(words("model"), titles, min(default, len(titles) - 1))
+        default = every.index(present) if present in every else 0 if speech else len(every)
+        index = self._terminal.choose(words("model"), titles, default)
         if index < len(every):
             return every[index]
         url = present.base_url if present is not None and present.name == OTHER else ""

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from vixio.cli.diagnostics.say import say
-from vixio.cli.diagnostics.voices import greeting, player
+from vixio.cli.diagnostics.voices import greeting, played
 from vixio.cli.model_lines import ProgressLines, described
 from vixio.cli.setup.choices import Choice
+from vixio.cli.setup.pace import Pace, pace_here
 from vixio.cli.setup.words import Words
 from vixio.cli.status import StatusLine
 from vixio.core.errors import ConfigError
@@ -46,6 +47,10 @@ class SetupTrials:
         """``show``: what is going on; ``words``: in the language that is chosen by then."""
         self._show = show
         self._words = words
+
+    def pace(self) -> Pace:
+        """Return how fast this machine is."""
+        return pace_here()
 
     def models(self, base_url: str, key: str) -> list[str] | None:
         """Return the models that a server lists; None: it does not say. Raises ProviderError."""
@@ -80,7 +85,7 @@ class SetupTrials:
         with StatusLine() as status:
             words = greeting(language)
             asyncio.run(say(settings, words, path, language=language, progress=status.show))
-        return "" if _play(path) else str(path)
+        return "" if played(path) else str(path)
 
 
 def install(extras: list[Extra], run: Run) -> None:
@@ -99,17 +104,6 @@ def install(extras: list[Extra], run: Run) -> None:
 def _run(command: list[str]) -> int:
     sys.stdout.flush()  # so that the program's lines stand behind ours
     return subprocess.run(command, check=False).returncode  # noqa: S603 - of our own making
-
-
-def _play(path: Path) -> bool:
-    """Play a WAV; return whether a program did."""
-    command = player()
-    if command is None:
-        return False
-    done = subprocess.run(  # noqa: S603 - a player and a file of ours
-        [*command, str(path)], check=False, capture_output=True
-    )
-    return done.returncode == 0
 
 
 async def _models(base_url: str, key: str) -> list[str] | None:

@@ -11,8 +11,9 @@ from typing import Final
 from vixio.core.language_tags import primary
 
 ENGLISH: Final[Mapping[str, str]] = {
-    "hello": "This sets Vixio up: five questions, then everything is tried. Ctrl-C stops it at any "
-    "time; nothing is written before the end. Enter takes the answer in [brackets].",
+    "hello": "This sets Vixio up: five questions, then everything is tried. Enter takes the answer "
+    "in [brackets], `<` goes back to the question before. Ctrl-C stops it at any time; nothing is "
+    "written before the end.",
     "language": "Which language do you speak with it?  你说哪种语言？",
     "language.other": "another one",
     "language.tag": "Its tag, such as de, fr, ja or pt-BR",
@@ -22,8 +23,8 @@ ENGLISH: Final[Mapping[str, str]] = {
     "memory, no account",
     "ears.sense-voice": "free speech: SenseVoice, on this machine; fetches 230 MB from a hub "
     "(ModelScope, Hugging Face), no account",
-    "ears.whisper": "free speech: Whisper base, on this machine; 450 MB from packages, no account, "
-    "a second a sentence; its Chinese is mediocre",
+    "ears.whisper": "free speech: Whisper base, on this machine; 450 MB from packages, no account; "
+    "its Chinese is mediocre",
     "ears.service": "free speech: the recogniser of the service that you choose next (OpenAI, "
     "SiliconFlow); sends what is said there, needs its account",
     "ears.commands": "commands only: PocketSphinx; nothing to install, 30 MB of memory",
@@ -49,8 +50,7 @@ ENGLISH: Final[Mapping[str, str]] = {
     "anyway": "Take it all the same?",
     "voice": "Which voice? A number, or `h` and a number to hear it, such as h1",
     "voice.joe": "Joe: natural, American, on this machine; 61 MB from a package, no account",
-    "voice.kokoro": "Kokoro: the most natural, on this machine; 120 MB from packages, no account, "
-    "two thirds of a processor core while it speaks",
+    "voice.kokoro": "Kokoro: the most natural, on this machine; 120 MB from packages, no account",
     "voice.edge": "Edge: natural, by Microsoft's service; sends the answers there, no account",
     "voice.service": "the voice of {title}",
     "voice.espeak": "eSpeak: robotic, on this machine; nothing to install",
@@ -79,9 +79,17 @@ ENGLISH: Final[Mapping[str, str]] = {
     "installing": "Installing what is needed: {names}",
     "model.instead": "Take Whisper from packages instead? Its Chinese is mediocre. (No: nothing is "
     "written; `vixio models get {model}` fetches it, by --mirror or --from FOLDER)",
+    "pace.part": "; about {seconds} s of waiting on this machine",
+    "pace": "On this machine an answer will begin about {seconds} s after your last word, with the "
+    "time that a service takes on top.",
+    "pace.slow": "That is slow: it takes over 2 s with {slow}. It would be {seconds} s with "
+    "{fast}\nTake that instead?",
     "trying": "Trying every part …",
     "failed": "Not everything works yet; the lines above say what to do.",
-    "write.anyway": "Write the settings all the same?",
+    "failed.what": "What now?",
+    "failed.change": "change an answer",
+    "failed.write": "write the settings all the same",
+    "failed.stop": "write nothing and stop",
     "changes": "{path} changes:",
     "overwrite": "Write it? The present file is kept as a backup.",
     "kept": "Nothing was written.",
@@ -91,7 +99,11 @@ ENGLISH: Final[Mapping[str, str]] = {
     "secrets": "wrote {names} to {path}, which only you can read",
     "stopped": "stopped; nothing was written",
     "stopped.later": "stopped; the settings are written",
+    "console": "The console, to talk and to look after it:  {url}",
+    "command": "Make `vixio` a command that works in every folder? It is a link, {link}.",
+    "command.later": "It works from your next login on.",
     "again": "Keep it running with:  {command}",
+    "again.service": "With every start of this machine:  {command}",
     "settings": "Settings of Vixio, written by `vixio setup`; run it again to change them.\n"
     "Every other setting: docs/configuration.md, or `vixio init DIR`. Keys stand in .env, "
     "beside this file.",
@@ -108,8 +120,9 @@ ENGLISH: Final[Mapping[str, str]] = {
 }
 
 CHINESE: Final[Mapping[str, str]] = {
-    "hello": "现在设置 Vixio：五个问题，然后逐项测试。随时可按 Ctrl-C 退出，最后一步才写入文件。"
-    "直接回车采用 [方括号] 里的答案。",
+    "hello": "现在设置 Vixio：五个问题，然后逐项测试。直接回车采用 [方括号] 里的答案，"
+    "输入 `<` 回到上一题。"
+    "随时可按 Ctrl-C 退出，最后一步才写入文件。",
     "language": "Which language do you speak with it?  你说哪种语言？",
     "language.other": "其他语言",
     "language.tag": "语言代码，例如 de、fr、ja 或 pt-BR",
@@ -118,8 +131,7 @@ CHINESE: Final[Mapping[str, str]] = {
     "ears.moonshine": "自由说话：Moonshine，在本机运行；安装包 44 MB，内存 230 MB，不需要账号",
     "ears.sense-voice": "自由说话：SenseVoice，在本机运行；下载 230 MB（ModelScope 或 "
     "Hugging Face），不需要账号",
-    "ears.whisper": "自由说话：Whisper base，在本机运行；安装包 450 MB，不需要账号，"
-    "每句约一秒；中文效果一般",
+    "ears.whisper": "自由说话：Whisper base，在本机运行；安装包 450 MB，不需要账号；中文效果一般",
     "ears.service": "自由说话：用下一题所选服务的语音识别（OpenAI、硅基流动）；语音会发送到该服务，"
     "需要账号",
     "ears.commands": "只听固定命令：PocketSphinx；无需安装，内存 30 MB",
@@ -144,8 +156,7 @@ CHINESE: Final[Mapping[str, str]] = {
     "anyway": "仍然使用吗？",
     "voice": "用哪个声音？输入编号；h 加编号可试听，例如 h1",
     "voice.joe": "Joe：自然的美式英语，在本机运行；安装包 61 MB，不需要账号",
-    "voice.kokoro": "Kokoro：最自然，在本机运行；安装包 120 MB，不需要账号，"
-    "说话时占三分之二个处理器核",
+    "voice.kokoro": "Kokoro：最自然，在本机运行；安装包 120 MB，不需要账号",
     "voice.edge": "Edge：自然，用微软的服务；回答文字会发送到该服务，不需要账号",
     "voice.service": "{title} 的声音",
     "voice.espeak": "eSpeak：机械音，在本机运行；无需安装",
@@ -172,9 +183,16 @@ CHINESE: Final[Mapping[str, str]] = {
     "installing": "正在安装所需的组件：{names}",
     "model.instead": "改用安装包自带的 Whisper 吗？它的中文效果一般。（选否则不写入任何内容；"
     "可用 `vixio models get {model}` 加 --mirror 或 --from FOLDER 获取）",
+    "pace.part": "；在本机约需等待 {seconds} 秒",
+    "pace": "在本机上，你说完后约 {seconds} 秒开始回答；使用的服务所需时间另计。",
+    "pace.slow": "这样太慢：用 {slow} 要等 2 秒以上。换成下面这个约为 {seconds} 秒："
+    "{fast}\n要换吗？",
     "trying": "正在逐项测试……",
     "failed": "还有问题没有解决，上面的提示说明了该怎么做。",
-    "write.anyway": "仍然写入设置吗？",
+    "failed.what": "接下来做什么？",
+    "failed.change": "修改答案",
+    "failed.write": "仍然写入设置",
+    "failed.stop": "不写入，退出",
     "changes": "{path} 的改动：",
     "overwrite": "写入吗？现有文件会留作备份。",
     "kept": "没有写入任何内容。",
@@ -184,7 +202,11 @@ CHINESE: Final[Mapping[str, str]] = {
     "secrets": "已把 {names} 写入 {path}，只有你能读取",
     "stopped": "已停止，没有写入任何内容",
     "stopped.later": "已停止，设置已经写入",
+    "console": "控制台，可以对话和管理：  {url}",
+    "command": "要让 `vixio` 命令在任何文件夹里都能用吗？这会建立一个链接：{link}",
+    "command.later": "下次登录后生效。",
     "again": "以后用这条命令运行：  {command}",
+    "again.service": "让它随本机启动：  {command}",
     "settings": "Vixio 的设置，由 `vixio setup` 写入；再次运行它可以修改。\n"
     "其他设置见 docs/configuration.md 或 `vixio init DIR`。密钥在同一目录的 .env 里。",
     "url": "请在设备上把它填为 OTA 地址（Wi-Fi 配网页面 → 高级选项）：",

@@ -9,7 +9,7 @@ import asyncio
 import json
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 from uuid import uuid4
 
@@ -62,15 +62,17 @@ class PhraseBookModel:
 
     async def stream(self, call: ModelCall) -> ModelStream:
         """Answer in one piece; see :class:`~vixio.providers.openai_agent.model.Model`."""
-        said = await self._answer(call)
+        said, apology = await self._answer(call)
         if isinstance(said, Call):
             yield Answer([_call(said)], _USE)
             return
         if said:  # nothing follows a result that the user has heard
             yield Words(said)
-        yield Answer([{"role": "assistant", "content": said}], _USE)
+        use = replace(_USE, apology=apology)
+        yield Answer([{"role": "assistant", "content": said}], use)
 
-    async def _answer(self, call: ModelCall) -> Call | str:
+    async def _answer(self, call: ModelCall) -> tuple[Call | str, str]:
+        """Return a call or words, and what the words apologise for, if they do."""
         turns = _turns(call.items)
         text, results = _meant(turns)
         signatures = [
@@ -79,21 +81,21 @@ class PhraseBookModel:
         ]
         own, languages = _languages(text, self._language or call.language)
         if results and Result.read(results[-1]).unconfirmed:
-            return message("confirm", own, said=text)
+            return message("confirm", own, said=text), ""
         if _asks(turns[:-1]) and is_no(text):
-            return message("cancelled", own)
+            return message("cancelled", own), ""
         for language in languages:
             match = (await self._phrases(language, signatures)).match(text)
             if match is None:
                 continue
-            return match.proceed(results)
+            return match.proceed(results), _failed(results)
         if not results and (is_yes(text) or is_no(text)):
-            return message("nothing_asked", own)
+            return message("nothing_asked", own), ""
         if results:  # the called tool is no longer offered, so its phrase is unknown
-            return message("tool_failed", own)
+            return message("tool_failed", own), "tool_failed"
         if call.failure is not None:
             raise Declined(call.failure)
-        return message("not_understood", own)
+        return message("not_understood", own), "not_understood"
 
     async def _phrases(self, language: str, signatures: Sequence[ToolSignature]) -> CompiledPhrases:
         """Return the phrases for these tools; a new list is compiled in a thread."""
@@ -119,6 +121,13 @@ def _languages(text: str, configured: str) -> tuple[str, list[str]]:
         return own, list(dict.fromkeys((own, "en")))
     base = own.partition("-")[0].lower()
     return own if base in {"zh", "ja", "ko"} else "zh", ["zh"]
+
+
+def _failed(results: Sequence[str]) -> str:
+    """Return what is to be apologised for, going by the tools' answers. That there is nothing of
+    what was asked for is an answer."""
+    last = Result.read(results[-1]) if results else None
+    return "tool_failed" if last is not None and last.failed and not last.not_found else ""
 
 
 def _call(step: Call) -> Item:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import re
+import shlex
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +16,7 @@ from click.testing import CliRunner
 from tests.support.llm_server import LLMServer, failure, whole
 from tests.unit.cli.diagnostics.kit import Kit
 from vixio.cli.commands import main
-from vixio.cli.diagnostics.live import check_live
+from vixio.cli.diagnostics.live import check_live, turn_row
 from vixio.cli.diagnostics.live_speech import alike
 from vixio.cli.diagnostics.pictures import BLUE, plain_png
 from vixio.cli.diagnostics.row import Row
@@ -27,7 +30,9 @@ from vixio.settings import Settings
 from vixio.testing import ScriptedASR, ScriptedTTS, ScriptedVAD
 from vixio.web.http.images import media_type
 
+MCP_SERVER = Path(__file__).resolve().parents[3] / "support" / "mcp_server.py"
 SENSES = ["tts", "vad", "asr", "agent"]
+SOURCES = ["tools.builtin", "tools.local"]
 SENTENCE = "please turn on the lamp"
 
 
@@ -79,10 +84,11 @@ def failed(rows: dict[str, Row]) -> dict[str, str]:
 
 async def test_everything_works(kit: Kit) -> None:
     rows = await run()
-    assert list(rows) == SENSES
+    assert list(rows) == [*SENSES, *SOURCES, "turn"]
     assert failed(rows) == {}
-    assert {row.provider for row in rows.values()} == {"espeak", "scripted"}
-    for row in rows.values():
+    senses = [rows[part] for part in SENSES]
+    assert {row.provider for row in senses} == {"espeak", "scripted"}
+    for row in senses:
         assert row.ready is not None
         assert row.first is not None
         assert row.total is not None
@@ -140,6 +146,7 @@ async def test_a_voice_that_is_not_understood_where_espeak_is(kit: Kit) -> None:
     kit.asr.script = ["turn a nice day", SENTENCE]
     rows = await run()
     assert failed(rows) == {}
+    assert rows["asr"].warn
     assert rows["asr"].detail == "understood eSpeak's voice, but of yours heard “turn a nice day”"
 
 
@@ -162,7 +169,8 @@ async def test_one_that_fails_stops_no_other(
 
     monkeypatch.setattr(getattr(kit, part), "start", start)
     rows = await run()
-    assert list(rows) == SENSES
+    assert [each for each in rows if each != "turn"] == [*SENSES, *SOURCES]
+    assert ("turn" in rows) == (part == "vad")  # a turn is the sum of the others
     assert failed(rows) == {part: "RuntimeError: a defect"}
     assert sorted(kit.closed) == ["agent", "asr", "vad"]
 
@@ -192,7 +200,7 @@ async def test_each_of_several_is_tried(kit: Kit) -> None:
     """In a fallback list, the failure of the first provider would go unnoticed."""
     kit.asr.script = [ProviderError("scripted", "refused"), SENTENCE]
     rows = await run(asr=[{"name": "a"}, {"name": "b"}], tts=[{"name": "a"}])
-    assert list(rows) == ["tts", "vad", "asr[0]", "asr[1]", "agent"]
+    assert list(rows) == ["tts", "vad", "asr[0]", "asr[1]", "agent", *SOURCES, "turn"]
     assert failed(rows) == {"asr[0]": "scripted: refused"}
 
 
@@ -213,6 +221,52 @@ async def test_a_model_that_another_stood_in_for(kit: Kit, monkeypatch: pytest.M
         )
 
 
+async def test_an_apology_is_no_answer(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The phrase book has answers in two languages, and words of regret in all."""
+    scripted = registry.resolve
+
+    def resolve(kind: ProviderKind, name: str) -> ProviderFactory[Any, Any]:
+        return (RESOLVE if kind is ProviderKind.AGENT else scripted)(kind, name)
+
+    monkeypatch.setattr(registry, "resolve", resolve)
+    kit.asr.script = ["램프를 켜 주세요"]
+    rows = await run(assistant={"language": "ko"}, agent={"name": "phrasebook"})
+    assert list(failed(rows)) == ["agent"]
+    assert "answered “안녕하세요.” with an apology: “" in failed(rows)["agent"]
+    assert "a language model ko as well" in failed(rows)["agent"]
+
+
+async def test_the_sources_of_tools_are_asked(kit: Kit, tmp_path: Path) -> None:
+    works = {"command": sys.executable, "args": [str(MCP_SERVER), "stdio"]}
+    servers = {"home": works, "dead": {"command": str(tmp_path / "none")}}
+    rows = await run(mcp_servers=servers)
+    assert list(failed(rows)) == ["tools.dead"]
+    assert str(tmp_path / "none") in failed(rows)["tools.dead"]
+    assert re.match(r"\d+ tools", rows["tools.home"].detail)
+
+
+def test_a_slow_turn_is_a_warning_with_a_command(tmp_path: Path) -> None:
+    path = tmp_path / "my settings.yaml"
+    words = {"asr": 1.2, "agent": 0.0, "tts": 1.4}
+    rows = [Row(kind, first=seconds, total=seconds) for kind, seconds in words.items()]
+    chosen = {"asr": {"name": "whisper"}, "tts": {"name": "kokoro"}}
+    settings = Settings.model_validate({"assistant": {"language": "zh"}, **chosen})
+    turn = turn_row(settings, rows, path)
+    assert turn is not None
+    assert turn.ok
+    assert turn.warn
+    assert turn.total == pytest.approx(3.1)
+    assert "0.5 s to be sure of it, 1.2 s for the words" in turn.detail
+    (command,) = re.findall("faster: (.*)$", turn.detail)
+    program, *arguments = shlex.split(command)
+    assert program.endswith("vixio")
+    assert arguments == [*("setup", "--voice", "edge", "--yes", "--no-wait", "--config", str(path))]
+    slow = turn_row(settings, [*rows[::2], Row("agent", first=3.0, total=4.0)], path)
+    assert slow is not None
+    assert "most of it is the model" in slow.detail
+    assert turn_row(settings, rows[:2], path) is None
+
+
 async def test_vision(kit: Kit) -> None:
     async with LLMServer() as server:
         server.script(
@@ -226,7 +280,7 @@ async def test_vision(kit: Kit) -> None:
 
         kit.vision = vision()
         rows = await run(vision={})
-        assert list(rows) == [*SENSES, "vision"]
+        assert list(rows) == [*SENSES, "vision", *SOURCES, "turn"]
         assert rows["vision"].detail == "saw a red picture: “It is RED.”"
         kit.vision, kit.tts = vision(), EspeakTTSProvider()
         assert failed(await run(vision={})) == {
@@ -254,7 +308,24 @@ def test_the_picture_is_one() -> None:
     ],
 )
 def test_what_counts_as_understood(heard: str, good: bool) -> None:
-    assert alike(heard, "Please turn on the lamp.") is good
+    assert alike(heard, "Please turn on the lamp.", "en") is good
+
+
+@pytest.mark.parametrize(
+    ("language", "said", "heard", "good"),
+    [
+        ("de", "Bitte schalte die Lampe ein.", "bitte schalte die lampe ein", True),
+        ("de", "Bitte schalte die Lampe ein.", "mit der Schalter die Lampen ein.", False),
+        ("zh-CN", "请把灯打开。", "请把灯打開", True),
+        ("zh-CN", "请把灯打开。", "请等一下", False),
+        ("ko", "램프를 켜 주세요.", "램프를 켜주세요", True),
+        ("en", "Please turn on the lamp.", "please turn on the lamp and then off again", False),
+    ],
+)
+def test_words_are_compared_and_characters_where_there_are_no_spaces(
+    language: str, said: str, heard: str, good: bool
+) -> None:
+    assert alike(heard, said, language) is good
 
 
 def test_the_command(kit: Kit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,7 +339,11 @@ def test_the_command(kit: Kit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert [line.split()[:3] for line in lines] == [
         ["tts", "ok", "espeak"],
         *([part, "ok", "scripted"] for part in SENSES[1:]),
+        ["tools", "ok", "builtin"],
+        ["tools", "ok", "local"],
+        lines[-1].split()[:3],
     ]
+    assert lines[-1].startswith("turn    ok ")
     assert "asking the model" in done.stderr
 
     kit.vad, kit.asr, kit.tts = ScriptedVAD(), ScriptedASR(["no"]), EspeakTTSProvider()

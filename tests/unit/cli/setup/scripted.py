@@ -9,8 +9,9 @@ from typing import Any
 from vixio.cli.setup.answers import Answers, Given
 from vixio.cli.setup.choices import Choice
 from vixio.cli.setup.interview import Interview
+from vixio.cli.setup.pace import Pace
 from vixio.cli.setup.settings_file import Present
-from vixio.cli.setup.terminal import Terminal
+from vixio.cli.setup.terminal import BACK, Back, Terminal
 from vixio.cli.setup.trial import SetupTrials
 from vixio.cli.setup.words import Words
 from vixio.core.errors import ProviderError
@@ -41,12 +42,14 @@ class ScriptedTerminal(Terminal):
         while True:
             answer = self._next(question)
             if answer == "":
+                self.answered += 1
                 return default
             listen = answer.startswith("hear ")
             wanted = answer.removeprefix("hear ")
             (index,) = [i for i, option in enumerate(options) if wanted in option] or [-1]
             assert index >= 0, (wanted, options)
             if not listen:
+                self.answered += 1
                 return index
             assert hear is not None
             hear(index)
@@ -55,7 +58,9 @@ class ScriptedTerminal(Terminal):
         self.said.append(question)
         if hidden:
             self.hidden.append(question)
-        return self._next(question) or default
+        typed = self._next(question)
+        self.answered += 1
+        return typed or default
 
     def confirm(self, question: str, *, default: bool) -> bool:
         self.said.append(question)
@@ -67,23 +72,33 @@ class ScriptedTerminal(Terminal):
         assert self.answers, f"not foreseen: {question}"
         answer = self.answers.pop(0)
         assert isinstance(answer, str), (question, answer)
+        if answer == BACK:
+            raise Back
         return answer
 
 
 class ScriptedTrials(SetupTrials):
-    """``keys``: by address, those that are accepted, with the models; others are refused."""
+    """``keys``: by address, those that are accepted, with the models; others are refused.
+
+    ``slowness``: of the machine.
+    """
 
     def __init__(
         self,
         keys: Mapping[tuple[str, str], list[str] | None] | None = None,
         servers: Mapping[str, int] | None = None,
+        slowness: float = 1.0,
     ) -> None:
         self.keys = dict(keys or {})
         self.servers = dict(servers or {})
+        self.slowness = slowness
         self.tried: list[tuple[str, str]] = []
         self.installed: list[str] = []
         self.fetched: list[str] = []
         self.spoken: list[Any] = []
+
+    def pace(self) -> Pace:
+        return Pace(self.slowness, 2)
 
     def models(self, base_url: str, key: str) -> list[str] | None:
         self.tried.append((base_url, key))

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 import yaml
 
-from tests.unit.cli.setup.scripted import ScriptedTerminal, ScriptedTrials, interview
+from tests.unit.cli.setup.scripted import Answer, ScriptedTerminal, ScriptedTrials, interview
 from vixio.cli.setup.answers import Answers, Given
 from vixio.cli.setup.choices import EARS, VOICES
+from vixio.cli.setup.interview import Interview
 from vixio.cli.setup.services import OLLAMA, SERVICES, find
+from vixio.cli.setup.settings_file import Present
+from vixio.cli.setup.terminal import BACK
 from vixio.core.errors import ConfigError
 from vixio.settings import Settings
 
@@ -44,6 +48,104 @@ def test_five_answers_make_the_offline_set(path: Path) -> None:
     )
     assert answers.env == {}
     assert [each.extra for each in answers.needed] == [None, None]
+
+
+NATURAL = {
+    "en": ("combined", "phrasebook", "piper"),
+    "zh-CN": ("sherpa-onnx", "phrasebook", "kokoro"),
+    "de": ("whisper", "phrasebook", "edge"),
+    "fr": ("whisper", "phrasebook", "edge"),
+    "ja": ("sherpa-onnx", "phrasebook", "edge"),
+}
+
+
+@pytest.mark.parametrize("language", NATURAL)
+def test_enter_takes_free_speech_and_a_natural_voice_without_an_account(
+    path: Path, language: str
+) -> None:
+    terminal = ScriptedTerminal("", "", "", "", "")
+    environment = {"LANG": f"{language.replace('-', '_')}.UTF-8"}
+    answers = interview(path, terminal, ScriptedTrials(), environment=environment)
+    settings = valid(answers)
+    assert settings.assistant.language == language
+    parts = settings.asr.name, settings.agent.name, settings.tts.name
+    assert parts == NATURAL[language]
+    assert answers.env == {}
+    assert not terminal.hidden
+
+
+def test_one_goes_back_to_what_was_asked(path: Path) -> None:
+    """Out of a question for a key, to the one about the ears, which began it."""
+    terminal = ScriptedTerminal(
+        "English", "the recogniser of the service", "OpenAI", BACK, "SiliconFlow", BACK, BACK,
+        "commands only", "phrase book", BACK, "phrase book", "eSpeak", "no others",
+    )  # fmt: skip
+    answers = interview(path, terminal, ScriptedTrials())
+    assert answers.sections == {
+        "assistant": {"language": "en"},
+        "asr": {"name": "pocketsphinx"},
+        "agent": {"name": "phrasebook"},
+        "tts": {"name": "espeak"},
+    }
+    assert [each.name for each in answers.needed] == ["commands", "espeak"]
+    assert answers.env == {}
+    assert sum(each.startswith("This sets Vixio up") for each in terminal.said) == 1
+
+
+def test_before_the_first_question_there_is_none(path: Path) -> None:
+    terminal = ScriptedTerminal(BACK, "中文", BACK, "Français", "", "", "", "")
+    answers = interview(path, terminal, ScriptedTrials())
+    assert answers.sections["assistant"] == {"language": "fr"}
+
+
+def test_the_last_question_is_asked_again(path: Path) -> None:
+    terminal = ScriptedTerminal("English", "commands only", "phrase book", "eSpeak", "no others")
+    asked = Interview(Given(), Present(path), terminal, ScriptedTrials(), {}, asking=True)
+    asked.run()
+    terminal.answers += [BACK, "Joe", "no others"]
+    assert asked.may_return
+    assert asked.again().sections["tts"] == {"name": "piper"}
+    assert terminal.answers == []
+
+
+@pytest.mark.parametrize(
+    ("said", "parts"),
+    [
+        ([True, True], ["edge", "sense-voice"]),
+        ([True, False], ["whisper", "edge"]),
+        ([False], ["whisper", "kokoro"]),
+    ],
+)
+def test_a_slow_set_is_named_and_another_one_proposed(
+    path: Path, said: list[Answer], parts: list[str]
+) -> None:
+    terminal = ScriptedTerminal("中文", "Whisper", "短语库", "Kokoro", *said, "不需要")
+    answers = interview(path, terminal, ScriptedTrials(slowness=2.0))
+    assert [each.name for each in answers.needed] == parts
+    valid(answers)
+    (told,) = [each for each in terminal.said if each.startswith("在本机上")]
+    assert re.search(r"约 [3-9]\.\d 秒", told)
+
+
+def test_a_fast_machine_is_asked_nothing_more(path: Path) -> None:
+    terminal = ScriptedTerminal("中文", "Whisper", "短语库", "Kokoro", "不需要")
+    answers = interview(path, terminal, ScriptedTrials(slowness=0.3))
+    assert [each.name for each in answers.needed] == ["whisper", "kokoro"]
+
+
+def test_what_was_measured_counts_more_than_the_estimate(path: Path) -> None:
+    trials = ScriptedTrials(slowness=0.3)
+    terminal = ScriptedTerminal("中文", "Whisper", "短语库", "Kokoro", "不需要")
+    asked = Interview(Given(), Present(path), terminal, trials, {}, asking=True)
+    answers = asked.run()
+    assert not asked.faster(answers, {"asr": 0.4, "agent": 0.0, "tts": 0.6})
+    terminal.answers += [True]
+    assert asked.faster(answers, {"asr": 0.6, "agent": 0.0, "tts": 2.6})
+    assert valid(answers).tts.name == "edge"
+    # It is not proposed again what has been slow: Kokoro's estimate was far better.
+    terminal.answers += [False]
+    assert not asked.faster(answers, {"asr": 0.6, "agent": 0.0, "tts": 3.6})
+    assert any("eSpeak" in each for each in terminal.said[-1:])
 
 
 def test_options_take_the_place_of_questions(path: Path) -> None:
