@@ -48,6 +48,7 @@ _LOAD: Final[Mapping[str, Callable[[float], float]]] = {
     "connected": lambda wave: round(3 + 2 * wave),
     "turns": lambda wave: round(1 + wave),
     "failures": lambda _: 0,
+    "not_understood": lambda _: 0,
     "lag_ms": lambda wave: round(2 + wave, 1),
     "rss_bytes": lambda wave: round(210e6 + 4e6 * wave),
     "cpu": lambda wave: round(0.1 + 0.05 * wave, 2),

@@ -23,7 +23,7 @@ from vixio.web.feed.content import Content
 NOISE = "x" * 3_000
 """Ten thousand of these are more than any kernel takes for one connection."""
 
-WORDS = ("text", "arguments", "output")
+WORDS = ("text", "guess", "arguments", "output")
 
 
 async def test_a_conversation_is_followed_with_its_words_or_without(tmp_path: Path) -> None:

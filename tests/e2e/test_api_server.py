@@ -15,10 +15,12 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
-from firmware_test_client import SimulatedDevice
+from firmware_test_client import SimulatedDevice, Tool
 from tests.e2e.api_client import DEFAULTS, Answer, ApiServer, Client, api_server
+from tests.e2e.stages import knows_tool
+from tests.support.waiting import until
 from tests.unit.tools.mcp.servers import BOUND, SCRIPT
-from vixio.composition.load_series import LoadSeries
+from vixio.composition.load_series import COUNTS, LoadSeries
 from vixio.composition.view import OperatorView
 from vixio.core.errors import ProviderError
 from vixio.providers.fallback.tts import FallbackTTSProvider
@@ -205,14 +207,19 @@ async def test_the_load_is_a_series_of_samples(tmp_path: Path) -> None:
         series = series_of(api)
         async with SimulatedDevice(api.server.device()) as device:
             await device.type_text("set the volume to thirty percent")
+            ended = api.server.ended_turns()
+            await device.type_text("what is the capital of France")
+            device.add_tool(Tool("self.lamp.turn_on", "Turn on the lamp", (), lambda: False))
+            await knows_tool(api.server, device, "self.lamp.turn_on")
+            await device.type_text("turn on the lamp")
+            await until(lambda: len(ended) == 2, what="the turns' end")
             series.sample()
             load = (await call("GET", "/server/load?minutes=1")).body
         assert (load["interval_s"], load["processes"]) == (10, 1)
-        names = ("connected", "turns", "failures", "lag_ms", "rss_bytes", "cpu")
+        names = ("connected", *COUNTS, "lag_ms", "rss_bytes", "cpu")
         assert {len(load[name]) for name in names} == {len(load["at"])}
         assert max(load["connected"]) == 1
-        assert sum(load["turns"]) == 1
-        assert sum(load["failures"]) == 0
+        assert [sum(load[name]) for name in COUNTS] == [3, 1, 1]
         assert load["rss_bytes"][-1] > 10_000_000 or sys.platform != "linux"
         refused(await call("GET", "/server/load?minutes=0"), 422)
 

@@ -67,22 +67,22 @@ def program(path: Path, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("outcome", "unclear", "expected"),
+    ("outcome", "expected"),
     [
-        ("answered", False, Outcome.ANSWERED),
-        ("answered", True, Outcome.NOT_UNDERSTOOD),
-        ("failed:not_understood", True, Outcome.NOT_UNDERSTOOD),
-        ("failed:no_answer", False, Outcome.FAILED),
-        ("interrupted:wake_word_detected", False, Outcome.INTERRUPTED),
-        ("interrupted:continued", False, None),  # its words are answered with those behind it
-        ("interrupted:superseded", False, None),
+        ("answered", Outcome.ANSWERED),
+        ("not_understood", Outcome.NOT_UNDERSTOOD),
+        ("tool_failed", Outcome.TOOL_FAILED),
+        ("failed:no_answer", Outcome.FAILED),
+        ("interrupted:wake_word_detected", Outcome.INTERRUPTED),
+        ("interrupted:continued", None),  # its words are answered with those behind it
+        ("interrupted:superseded", None),
     ],
 )
-def test_what_became_of_a_turn(outcome: str, unclear: bool, expected: Outcome | None) -> None:
+def test_what_became_of_a_turn(outcome: str, expected: Outcome | None) -> None:
     timeline = TurnTimeline(1, {"voice_end": 0.5, "turn_end": 1.0}, outcome=outcome)
-    turn = ended_turn(timeline, unclear=unclear)
+    turn = ended_turn(timeline)
     assert (turn and turn.outcome) == expected
-    assert ended_turn(TurnTimeline(1, {}, outcome=outcome), unclear=unclear) is None, "a reminder"
+    assert ended_turn(TurnTimeline(1, {}, outcome=outcome)) is None, "a reminder"
 
 
 def test_lines_of_a_pipe_are_spoken_and_their_answers_drawn(here: Path) -> None:
@@ -121,7 +121,7 @@ async def test_files_are_played_to_the_server(here: Path) -> None:
 def test_what_is_not_understood_is_not_answered() -> None:
     done = vixio(said="my grandmother bakes wonderful apple pies on sunday\nhello\n")
     assert done.exit_code == 1, done.output
-    assert "  heard   (nothing that it understood)\n" in done.stdout
+    assert "  heard   (nothing that it understood; perhaps: " in done.stdout
     assert "          (not understood)\n" in done.stdout
     assert "\n1 of 2 turns answered; " in done.stdout
 

@@ -10,7 +10,7 @@ from tests.session.conversation import TIMEOUTS, Conversation, on_virtual_time
 from vixio.core.chunk import Abort, ListenMode, ListenStart, ListenStop, TextInput
 from vixio.core.clock import now
 from vixio.core.device import DeviceProfile
-from vixio.core.errors import ProviderError
+from vixio.core.errors import ProviderError, ToolError
 from vixio.core.history import AssistantMessage, UserMessage
 from vixio.core.messages import message
 from vixio.core.session.settings import SessionSettings
@@ -21,6 +21,7 @@ from vixio.core.tools.types import ToolOptions
 from vixio.core.turns.interruption import PauseAtVoice
 from vixio.testing import ScriptedAgent, ScriptedASR, ScriptedTTS, ToolUse, silence
 from vixio.tools import Deferred
+from vixio.tools.builtin import builtin_source
 
 IDLE = 20.0
 REST = message("goodbye_idle", "en")
@@ -238,6 +239,21 @@ async def test_a_voice_over_the_goodbye_keeps_the_conversation() -> None:
         assert said(talk).endswith("You said hello.")
         assert talk.device.texts()[0] in REST
         assert not closed(talk)
+
+
+@on_virtual_time
+async def test_a_goodbye_ends_it_although_a_tool_has_failed() -> None:
+    async def save() -> str:
+        """Save what was said."""
+        raise ToolError("failed", "the disk is full")
+
+    sources = [FixedSource("here", [func_to_tool_definition(save)]), builtin_source()]
+    script = (ToolUse("end_conversation", {}), ToolUse("save", {}), "It is lost. Bye.")
+    talk = Conversation(agent=ScriptedAgent(lambda text: script), runtime=ToolRuntime(sources))
+    async with talk.running():
+        talk.device.put(TextInput("save it, and that is all"))
+        await talk.device.wait_for("close")
+        assert [each.outcome for each in talk.ended] == ["tool_failed"]
 
 
 @on_virtual_time

@@ -11,6 +11,7 @@ from vixio.core.chunk import AudioIn, ListenMode, ListenStop, TextInput
 from vixio.core.clock import now
 from vixio.core.history import AssistantMessage, UserMessage
 from vixio.core.pacer import PacerSettings
+from vixio.core.session.events import FinalTranscript
 from vixio.core.session.settings import SessionSettings
 from vixio.providers.asr import Recognition
 from vixio.stations.turn_detector import TurnSettings
@@ -242,13 +243,18 @@ async def test_a_wake_word_alone_is_no_turn_and_may_be_greeted() -> None:
 
 @on_virtual_time
 async def test_speech_that_was_not_understood_is_asked_back() -> None:
-    talk = Conversation(asr=ScriptedASR([Recognition("", rejected=True), "hello"]))
+    declined = Recognition("", rejected=True, guess=" hollow ")
+    talk = Conversation(asr=ScriptedASR([declined, "hello"]))
     async with talk.running():
         talk.listen()
         await talk.say()
         await talk.device.wait_for("stop")
         assert talk.agent.requests == []
         assert "did not understand" in talk.device.texts()[0]
+        (heard,) = (event for event in talk.happened if isinstance(event, FinalTranscript))
+        assert (heard.understood, heard.text, heard.guess) == (False, "", "hollow")
+        assert talk.device.all("transcript") == [], "perhaps nobody said it"
+        assert [each.outcome for each in talk.ended] == ["not_understood"]
         await talk.say()
         await talk.device.wait_for("stop", 2)
         assert [request.text for request in talk.agent.requests] == ["hello"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -112,14 +112,24 @@ def _lines(turn: TurnRecord) -> list[str]:
     lines = [f"{utc(turn.at)}  turn {turn.turn}, {turn.outcome}"]
     if turn.heard:
         lines.append(f"  user       {turn.heard}")
-    for tool in turn.tools:
-        took = f", {tool['ms']} ms" if "ms" in tool else ", no answer"
-        lines.append(f"  calls      {tool['name']} {tool['arguments']}{took}")
+    elif turn.guess:
+        lines.append(f"  declined   heard perhaps: {turn.guess}")
+    elif turn.outcome == "not_understood":
+        lines.append("  declined   speech without words")
+    lines += (f"  calls      {_call(tool)}" for tool in turn.tools)
     if turn.said:
         lines.append(f"  assistant  {turn.said}")
     if turn.error:
         lines.append(f"  failed     {turn.error}")
     return [*lines, *(f"             {line}" for line in chart(turn.stages))]
+
+
+def _call(tool: Mapping[str, Any]) -> str:
+    called = f"{tool['name']} {tool['arguments']}"
+    if "ms" not in tool:
+        return f"{called}, no answer"
+    error = "" if tool["success"] else f", {tool.get('error') or 'failed'}"
+    return f"{called}, {tool['ms']} ms{error}"
 
 
 def _id(config: Path | None, device: str) -> str:

@@ -90,6 +90,8 @@ def transcribe(file: Path, language: str | None, config: Path | None) -> None:
         text = " ".join(recognition.text.split())
         if not text:
             why = "not understood" if recognition.rejected else "no words"
+            if recognition.guess:
+                why += f"; perhaps: {' '.join(recognition.guess.split())}"
             status.line(f"what begins at {utterance.start:.1f} s: {why}")
             return
         lines += 1

@@ -13,12 +13,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from vixio.core.session.events import Event, Failure, TurnStarted
+from vixio.core.session.events import Event, Failure, TurnEnded, TurnStarted
 
 INTERVAL_S: Final = 10
 SAMPLES: Final = 2 * 3_600 // INTERVAL_S
 
-INTEGERS: Final = ("connected", "turns", "failures", "rss_bytes")
+COUNTS: Final = ("turns", "failures", "not_understood")
+"""Of each interval."""
+INTEGERS: Final = ("connected", *COUNTS, "rss_bytes")
 REALS: Final = ("lag_ms", "cpu")
 _STATM: Final = Path("/proc/self/statm")
 
@@ -62,9 +64,7 @@ class LoadSeries:
         self._connected = connected
         self._lag = lag
         self._clock = clock
-        self._turns = 0
-        self._failures = 0
-        self._worst_lag = 0.0
+        self._counts = dict.fromkeys(COUNTS, 0)
         self._ticks = Ring("q")
         self._rings = {name: Ring("q" if name in INTEGERS else "d") for name in NAMES}
         self._cpu = time.process_time()
@@ -74,9 +74,12 @@ class LoadSeries:
         """Count an event of a session: a sink of the event bus."""
         match event:
             case TurnStarted():
-                self._turns += 1
+                self._counts["turns"] += 1
             case Failure(partial=False):
-                self._failures += 1
+                self._counts["failures"] += 1
+            case TurnEnded(timeline=timeline):
+                self._counts["failures"] += timeline.outcome == "tool_failed"
+                self._counts["not_understood"] += timeline.outcome == "not_understood"
             case _:
                 pass
 
@@ -98,13 +101,12 @@ class LoadSeries:
         elapsed = at - self._at
         values: dict[str, float] = {
             "connected": self._connected(),
-            "turns": self._turns,
-            "failures": self._failures,
+            **self._counts,
             "rss_bytes": resident_bytes(),
             "lag_ms": round(max(late_ms, self._lag()), 1),
             "cpu": round((cpu - self._cpu) / elapsed, 3) if elapsed > 0 else 0.0,
         }
-        self._turns = self._failures = 0
+        self._counts = dict.fromkeys(COUNTS, 0)
         self._cpu, self._at = cpu, at
         self._ticks.put(round(self._clock() / INTERVAL_S))
         for name, value in values.items():
@@ -139,9 +141,10 @@ def _by_tick(part: Mapping[str, Any]) -> dict[int, dict[str, float]]:
     one."""
     found: dict[int, dict[str, float]] = {}
     for index, tick in enumerate(part.get("ticks", ())):
-        sample = {name: part[name][index] for name in NAMES}
+        # A node of an earlier version does not have all.
+        sample = {name: part[name][index] if name in part else 0 for name in NAMES}
         if (before := found.get(int(tick))) is not None:
-            for name in ("turns", "failures"):
+            for name in COUNTS:
                 sample[name] += before[name]
         found[int(tick)] = sample
     return found

@@ -181,6 +181,7 @@ def _answer(reply: WrittenReply, stages: dict[str, int], expires_at: int) -> dic
         ],
         "models": [asdict(use) for use in reply.models],
         "stages": stages,
+        "outcome": reply.outcome,
         "ended": reply.ended,
         "expires_at": expires_at,
     }

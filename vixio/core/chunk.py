@@ -176,7 +176,8 @@ class EarlyTranscript(Chunk):
 class Transcript(Chunk):
     """What the ASR heard in one utterance.
 
-    ``rejected``: it heard speech but would only be guessing at the words; ``text`` is then empty.
+    ``rejected``: it heard speech but would only be guessing at the words; ``text`` is then empty,
+    and ``guess`` what they may have been, to be shown to people alone.
     ``emotion``, ``language`` and ``completeness`` as far as the provider knows them.
     """
 
@@ -187,6 +188,7 @@ class Transcript(Chunk):
     language: str = ""
     emotion: str = ""
     completeness: Completeness | None = None
+    guess: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,13 +278,17 @@ class ToolCalled(Chunk):
 
 @dataclass(frozen=True, slots=True)
 class ToolReturned(Chunk):
-    """A tool's answer as the model sees it, after ``seconds``."""
+    """A tool's answer as the model sees it, after ``seconds``.
+
+    ``error_type``: of a failure, as in :class:`~vixio.core.errors.ToolError`; empty if unknown.
+    """
 
     turn_id: int
     call_id: str
     output: str
     success: bool
     seconds: float
+    error_type: str = ""
 
 
 @dataclass(frozen=True, slots=True)

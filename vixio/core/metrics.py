@@ -84,10 +84,13 @@ class TurnTimeline:
     """Seconds for which the first frame waited until the device could play it."""
     called_tools: bool = False
     """Whether a tool was called, even if the reply has not been read that far."""
+    tool_failed: bool = False
+    """Whether a call failed, and no other one came behind it."""
     heard_ms: int | None = None
     """How much of the reply was played, in milliseconds; None while it is being played."""
     outcome: str = ""
-    """``answered``, ``interrupted:…``, ``failed:…``, ``not_understood`` …; empty while running."""
+    """``answered``, ``not_understood``, ``tool_failed``, ``interrupted:…`` or ``failed:…``; empty
+    while running. docs/data.md says what each means."""
 
     def mark(self, name: str, at: float) -> None:
         """Record the first time that ``name`` was reached.
@@ -106,6 +109,17 @@ class TurnTimeline:
         """
         outcome, _, cause = self.outcome.partition(":")
         return outcome or "unfinished", one_word(cause)
+
+    @property
+    def answer(self) -> str:
+        """The outcome of a turn whose answer was given: ``answered``, or what it lacks."""
+        apology = self.models[-1].apology if self.models else ""
+        return apology or ("tool_failed" if self.tool_failed else "answered")
+
+    @property
+    def was_answered(self) -> bool:
+        """Whether an answer was given to its end, if only an apology of the phrase book's."""
+        return self.result[0] not in {"interrupted", "failed", "unfinished"}
 
     @property
     def input_tokens(self) -> int:

@@ -28,7 +28,8 @@ class SpeechHints:
 class Recognition:
     """The words of one utterance.
 
-    ``rejected``: speech was heard, but its words would be a guess; ``text`` is then empty.
+    ``rejected``: speech was heard, but its words would be a guess; ``text`` is then empty, and
+    ``guess`` has them where the provider knows any. Perhaps nobody said them: nothing acts on them.
     ``confidence``: 0…1 where the provider has one. ``language``, ``emotion``: where it knows them.
     ``completeness``: where it knows the sentences that can be said, and this is one of them, or the
     beginning of one (``text`` is then empty).
@@ -40,6 +41,7 @@ class Recognition:
     language: str = ""
     emotion: str = ""
     completeness: Completeness | None = None
+    guess: str = ""
 
 
 class ASRStream(ABC):

@@ -360,6 +360,7 @@ class ASRStation(ListeningStation):
             language=heard.language,
             emotion=heard.emotion,
             completeness=heard.completeness,
+            guess=self._cleaned(heard.guess),
         )
 
     async def _failure(self, utterance: _Utterance, error: Exception) -> Chunk:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from vixio.core.chunk import (
     Chunk,
@@ -39,15 +40,16 @@ class TextAggregatorStation(ListeningStation):
             case TurnDropped(turn_id=turn_id) | TurnFailed(turn_id=turn_id):
                 self._speech_ms.pop(turn_id, None)
                 return (chunk,)
-            case Transcript(turn_id=turn_id, text=text, rejected=rejected):
+            case Transcript(turn_id=turn_id, text=text):
                 speech_ms = self._speech_ms.pop(turn_id, 0)
-                if not text and not rejected:
+                if not text and not chunk.rejected:
                     self.context.counters.add("turn.empty")
                     if speech_ms < MIN_SPEECH_MS:
                         return (TurnDropped(turn_id),)
-                    rejected = True
+                    chunk = replace(chunk, rejected=True)
+                understood = not chunk.rejected
                 turn = UserTurn(
-                    turn_id, text, not rejected, language=chunk.language, emotion=chunk.emotion
+                    turn_id, text, understood, language=chunk.language, emotion=chunk.emotion
                 )
                 return (chunk, turn)
             case TextInput(text=text, wake_word=False):

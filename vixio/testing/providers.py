@@ -241,7 +241,8 @@ class ScriptedAgent(AgentProvider):
         began = asyncio.get_running_loop().time()
         result = await runner.run(tool, arguments, call_id)
         seconds = asyncio.get_running_loop().time() - began
-        yield ToolReturned(turn_id, call_id, result.for_model(), result.success, seconds)
+        text, error = result.for_model(), result.error_type
+        yield ToolReturned(turn_id, call_id, text, result.success, seconds, error)
 
 
 class ScriptedAgentBackend(AgentBackend):

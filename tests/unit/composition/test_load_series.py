@@ -17,7 +17,8 @@ from vixio.composition.load_series import (
     added_up,
     resident_bytes,
 )
-from vixio.core.session.events import Failure, TurnStarted
+from vixio.core.metrics import TurnTimeline
+from vixio.core.session.events import Failure, TurnEnded, TurnStarted
 
 
 class Clock:
@@ -56,11 +57,16 @@ def test_turns_and_failures_are_those_of_the_interval() -> None:
         series(TurnStarted("d", "s", 0.0, turn, "hello"))
     series(Failure("d", "s", 0.0, 1, "tts", "service", ""))
     series(Failure("d", "s", 0.0, 1, "tts", "service", "", partial=True))
+    for turn, outcome in enumerate(
+        ("answered", "failed:service", "tool_failed", "not_understood", "not_understood"), start=1
+    ):
+        series(TurnEnded("d", "s", 0.0, turn, TurnTimeline(turn, outcome=outcome)))
     series.sample(late_ms=0.5)
     series.sample(late_ms=7.25)
     status = series.status()
     assert status["turns"] == [2, 0]
-    assert status["failures"] == [1, 0]
+    assert status["failures"] == [2, 0], "the one that failed, and the one whose tool did"
+    assert status["not_understood"] == [2, 0]
     assert status["connected"] == [3, 3]
     assert status["lag_ms"] == [1.5, 7.2]
 
@@ -80,6 +86,15 @@ def test_processes_are_added_up_where_their_samples_are_of_one_time() -> None:
     last = added_up([first.status(), second.status()], 1)
     assert {name: len(last[name]) for name in ("at", *NAMES)} == dict.fromkeys(("at", *NAMES), 1)
     assert added_up([], 5) == {name: [] for name in ("at", *NAMES)}
+
+
+def test_a_node_of_an_earlier_version_is_added_up_too() -> None:
+    series = LoadSeries(lambda: 1, lambda: 0.0, Clock())
+    series(TurnEnded("d", "s", 0.0, 1, TurnTimeline(1, outcome="not_understood")))
+    series.sample()
+    earlier = {name: value for name, value in series.status().items() if name != "not_understood"}
+    found = added_up([series.status(), earlier], 10)
+    assert (found["connected"], found["not_understood"]) == ([2], [1])
 
 
 def test_two_samples_of_one_time_are_one() -> None:

@@ -20,6 +20,7 @@ class Outcome(StrEnum):
 
     ANSWERED = "answered"
     NOT_UNDERSTOOD = "not understood"
+    TOOL_FAILED = "tool failed"
     FAILED = "failed"
     SILENT = "no answer"
     INTERRUPTED = "interrupted"
@@ -50,10 +51,11 @@ class Lines:
         """Print a line."""
         click.echo(f"  {label:<7} {' '.join(text.split())}")
 
-    def heard(self, text: str) -> None:
-        """Print the words of the user, as the server understood them."""
+    def heard(self, text: str, guess: str = "") -> None:
+        """Print the words of the user as the server understood them, or what they may be."""
         self.turn_is_open = True
-        self.say("heard", text or "(nothing that it understood)")
+        perhaps = f"; perhaps: {guess}" if guess else ""
+        self.say("heard", text or f"(nothing that it understood{perhaps})")
 
     def tool(self, name: str, arguments: str) -> None:
         """Print the call of a tool."""

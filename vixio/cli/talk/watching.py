@@ -32,16 +32,13 @@ _JOINED: Final = {"superseded", "continued"}
 
 async def watch_server(events: EventBus, device_id: str, lines: Lines, over: Over) -> None:
     """Follow the sessions of a device, until cancelled."""
-    unclear: set[int] = set()
     with events.subscribe() as subscription:
         async for event in subscription:
             if event.device_id != device_id:
                 continue
             match event:
-                case FinalTranscript(turn_id=turn_id, text=text, understood=understood):
-                    lines.heard(text if understood else "")
-                    if not understood:
-                        unclear.add(turn_id)
+                case FinalTranscript(text=text, guess=guess):
+                    lines.heard(text, guess)
                 case ToolStarted(name=name, arguments=arguments):
                     lines.tool(name, arguments)
                 case ToolEnded(output=output, seconds=seconds, success=success):
@@ -50,26 +47,27 @@ async def watch_server(events: EventBus, device_id: str, lines: Lines, over: Ove
                     lines.say("vixio", text)
                 case Failure(stage=stage, detail=detail, partial=partial):
                     lines.say("failed", f"{stage}: {detail}{' (one sentence)' if partial else ''}")
-                case TurnEnded(turn_id=turn_id, timeline=timeline):
-                    if (turn := ended_turn(timeline, unclear=turn_id in unclear)) is not None:
+                case TurnEnded(timeline=timeline):
+                    if (turn := ended_turn(timeline)) is not None:
                         over(turn)
-                    unclear.discard(turn_id)
                 case _:
                     pass
 
 
-def ended_turn(timeline: TurnTimeline, *, unclear: bool) -> Turn | None:
+_OUTCOMES: Final = {
+    "answered": Outcome.ANSWERED,
+    "not_understood": Outcome.NOT_UNDERSTOOD,
+    "tool_failed": Outcome.TOOL_FAILED,
+    "interrupted": Outcome.INTERRUPTED,
+}
+
+
+def ended_turn(timeline: TurnTimeline) -> Turn | None:
     """Return what became of a turn; None: it was no turn of the user, or goes on in another."""
     result, cause = timeline.result
     if "turn_end" not in timeline.marks or (result == "interrupted" and cause in _JOINED):
         return None
-    if result == "interrupted":
-        outcome = Outcome.INTERRUPTED
-    elif unclear:
-        outcome = Outcome.NOT_UNDERSTOOD
-    else:
-        outcome = Outcome.ANSWERED if result == "answered" else Outcome.FAILED
-    return Turn(outcome, timeline.since_turn_end())
+    return Turn(_OUTCOMES.get(result, Outcome.FAILED), timeline.since_turn_end())
 
 
 class DeviceWatch:

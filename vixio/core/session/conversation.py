@@ -19,16 +19,17 @@ from vixio.core.clock import now
 from vixio.core.errors import ConnectionClosed, ProviderTimeout, cause, describe
 from vixio.core.history import History
 from vixio.core.messages import failure_key
-from vixio.core.metrics import Counters, ToolTiming, TurnTimeline
+from vixio.core.metrics import Counters, TurnTimeline
 from vixio.core.session.emitter import Emitter
 from vixio.core.session.events import (
     EventBus,
     Failure,
-    ToolEnded,
-    ToolStarted,
+    SpeechInterrupted,
+    SpeechPlayed,
     TurnEnded,
     TurnStarted,
 )
+from vixio.core.session.reply_record import ToolRecord
 from vixio.core.session.written_reply import ReplyCollector, WrittenReply
 from vixio.core.station import StationContext
 from vixio.core.streams import closing, within
@@ -172,14 +173,21 @@ class Conversation:
             timeline.mark("turn_end", now())
             timeline.outcome = "interrupted:cancelled"
             reply.models = timeline.models
+            tools = ToolRecord(timeline, self._emit)
             self._emit(TurnStarted, turn.turn_id, text)
             try:
                 async with aclosing(self._answer(turn)) as pieces:
                     async for piece in pieces:
-                        self._note(piece, reply, timeline)
+                        reply.add(piece)
+                        if isinstance(piece, ToolCalled | ToolReturned):
+                            tools.note(piece)
                         yield piece
                 self._refuse_if_closed()
-                timeline.outcome = reply.whole().outcome
+                if reply.text.strip():
+                    timeline.outcome = timeline.answer
+                else:
+                    timeline.outcome = "failed:no_answer"
+                    self._emit(Failure, turn.turn_id, "reply", "no_answer", "no_answer")
             except ConnectionClosed:
                 timeline.outcome = "interrupted:closed"
                 raise
@@ -187,12 +195,7 @@ class Conversation:
                 timeline.outcome = f"failed:{self._failed(turn.turn_id, error)}"
                 raise
             finally:
-                if timeline.outcome == "answered":
-                    self.history.close(turn.turn_id)
-                else:
-                    self.history.cut(turn.turn_id, reply.seen)
-                self._context.timelines.pop(turn.turn_id, None)
-                self._emit(TurnEnded, turn.turn_id, timeline)
+                self._end(reply, timeline)
 
     async def _answer(self, turn: UserTurn) -> AsyncGenerator[Chunk, None]:
         seconds = self._settings.timeouts.turn
@@ -208,21 +211,19 @@ class Conversation:
             finally:
                 self._turn = None
 
-    def _note(self, piece: Chunk, reply: ReplyCollector, timeline: TurnTimeline) -> None:
-        run = reply.add(piece)
-        if isinstance(piece, ToolCalled):
-            self._emit(ToolStarted, piece.turn_id, piece.call_id, piece.name, piece.arguments)
-        elif isinstance(piece, ToolReturned) and run is not None:
-            timeline.tools.append(ToolTiming(run.name, run.seconds, run.success, run.source, now()))
-            self._emit(
-                ToolEnded,
-                piece.turn_id,
-                piece.call_id,
-                run.name,
-                run.output,
-                run.success,
-                run.seconds,
-            )
+    def _end(self, reply: ReplyCollector, timeline: TurnTimeline) -> None:
+        """Leave of a turn what the user has read of it."""
+        turn_id, seen = timeline.turn_id, reply.seen
+        reply.outcome = timeline.outcome
+        if timeline.was_answered:
+            self.history.close(turn_id)
+            self._emit(SpeechPlayed, turn_id, reply.text)
+        else:
+            self.history.cut(turn_id, seen)
+            if seen.strip():
+                self._emit(SpeechInterrupted, turn_id, seen, timeline.result[1])
+        self._context.timelines.pop(turn_id, None)
+        self._emit(TurnEnded, turn_id, timeline)
 
     def _failed(self, turn_id: int, error: Exception) -> str:
         """Report a failure; return its key."""

@@ -273,8 +273,9 @@ class Dialogue:
                 self._post(self._may_end)  # before another packet comes
             case TurnResumed():
                 self._ahead.drop()
-            case Transcript(turn_id=turn_id, text=text, rejected=rejected):
-                self._emit(events.FinalTranscript, turn_id, text, not rejected)
+            case Transcript(turn_id=turn_id, text=text):
+                understood = not chunk.rejected
+                self._emit(events.FinalTranscript, turn_id, text, understood, chunk.guess)
                 if text and not self._over:
                     await self._show(turn_id, text)
             case UserTurn() | TurnFailed() | TurnDropped():

@@ -76,11 +76,15 @@ class PartialTranscript(Event):
 
 @dataclass(frozen=True, slots=True)
 class FinalTranscript(Event):
-    """What the recogniser heard. ``understood`` false: speech, but no words; ``text`` is empty."""
+    """What the recogniser heard. ``understood`` false: speech, but no words; ``text`` is empty.
+
+    ``guess``: of words that it declined, what they may have been. Perhaps nobody said them.
+    """
 
     turn_id: int
     text: str
     understood: bool
+    guess: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +115,10 @@ class ToolStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class ToolEnded(Event):
-    """A tool answered. ``output``: what the model reads; ``seconds``: the duration."""
+    """A tool answered. ``output``: what the model reads; ``seconds``: the duration.
+
+    ``error_type``: as in :class:`~vixio.core.chunk.ToolReturned`.
+    """
 
     turn_id: int
     call_id: str
@@ -119,6 +126,7 @@ class ToolEnded(Event):
     output: str
     success: bool
     seconds: float
+    error_type: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +150,8 @@ class SpeechSentence(Event):
 
 @dataclass(frozen=True, slots=True)
 class SpeechPlayed(Event):
-    """The speech was played to its end. ``text``: all of it."""
+    """The speech was played to its end, or a typed conversation's answer is written. ``text``: all
+    of it."""
 
     turn_id: int
     text: str
@@ -150,7 +159,8 @@ class SpeechPlayed(Event):
 
 @dataclass(frozen=True, slots=True)
 class SpeechInterrupted(Event):
-    """The speech was cut. ``heard``: the text that was played; ``cause``: one word."""
+    """The speech was cut. ``heard``: the text that was played, or in a typed conversation read;
+    ``cause``: one word."""
 
     turn_id: int
     heard: str

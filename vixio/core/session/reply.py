@@ -144,9 +144,9 @@ class Reply:
 
         An answer with a farewell that failed does not: an apology took its place.
         """
-        outcome = self.timeline.outcome
-        said = outcome == "answered" or (self.speech is not None and outcome.startswith("failed:"))
-        return self._farewell and said
+        timeline = self.timeline
+        failed = self.speech is not None and timeline.outcome.startswith("failed:")
+        return self._farewell and (timeline.was_answered or failed)
 
     async def run(self, failed: Fault | None = None) -> None:
         """Make and play the reply, to its ``tts stop``.
@@ -186,7 +186,7 @@ class Reply:
             self._context.history.cut(self.turn.turn_id, self._heard_text())
         else:
             self._context.history.close(self.turn.turn_id)
-        self._end(self.timeline.outcome or "answered")
+        self._end(self.timeline.outcome or self.timeline.answer)
         if self.start.taken:
             self._record.played()
         if self.speech is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from vixio.core.chunk import ToolCalled, ToolReturned
 from vixio.core.clock import now
 from vixio.core.metrics import ToolTiming, TurnTimeline
@@ -59,8 +61,12 @@ class ReplyRecord:
         self._emit(SpeechSentence, self._turn, text, not kept)
 
 
+NOT_FAILED: Final = frozenset({"confirmation_required", "not_found"})
+"""Types of errors by which a tool has done its part: it asks first, or there is no such thing."""
+
+
 class ToolRecord:
-    """Notes calls and their results."""
+    """Notes calls and their results, spoken and typed turns alike."""
 
     def __init__(self, timeline: TurnTimeline, emit: Emitter) -> None:
         self._timeline = timeline
@@ -72,12 +78,16 @@ class ToolRecord:
         turn_id, call_id = self._timeline.turn_id, chunk.call_id
         if isinstance(chunk, ToolCalled):
             self._timeline.called_tools = True
+            self._timeline.tool_failed = False  # of those before it the agent makes the best
             self._calls[call_id] = chunk
             self._emit(ToolStarted, turn_id, call_id, chunk.name, chunk.arguments)
             return
         call = self._calls.get(call_id) or ToolCalled(turn_id, call_id, "?", "")
-        outcome = chunk.success, chunk.seconds
+        outcome = chunk.success, chunk.seconds, chunk.error_type
         self._timeline.tools.append(
             ToolTiming(call.name, chunk.seconds, chunk.success, call.source, now())
         )
+        # One without a source is not found because the model has invented it.
+        done = chunk.success or (call.source and chunk.error_type in NOT_FAILED)
+        self._timeline.tool_failed |= not done
         self._emit(ToolEnded, turn_id, call_id, call.name, chunk.output, *outcome)

@@ -36,11 +36,8 @@ class WrittenReply:
     """The usage of each model answer, one a round."""
     ended: bool = False
     """Whether the assistant ended the conversation. It may be continued all the same."""
-
-    @property
-    def outcome(self) -> str:
-        """``answered``, or ``no_answer`` if the agent wrote nothing."""
-        return "answered" if self.text.strip() else "no_answer"
+    outcome: str = "answered"
+    """As on record (docs/data.md): ``failed:no_answer`` if the agent wrote nothing."""
 
     @property
     def input_tokens(self) -> int:
@@ -66,10 +63,11 @@ class ReplyCollector:
     notices: list[str] = field(default_factory=list)
     models: list[ModelUse] = field(default_factory=list)
     ended: bool = False
+    outcome: str = ""
     _calls: dict[str, ToolCalled] = field(default_factory=dict)
 
-    def add(self, piece: Chunk) -> ToolRun | None:
-        """Take a piece; return the tool call that it completes, if any."""
+    def add(self, piece: Chunk) -> None:
+        """Take a piece."""
         match piece:
             case TextDelta(text=text):
                 self.text += text
@@ -80,16 +78,13 @@ class ReplyCollector:
                 if called is None:
                     called = ToolCalled(piece.turn_id, call_id, "?", "")
                 said = called.name, called.arguments
-                run = ToolRun(*said, output, success, seconds, called.source)
-                self.tools.append(run)
-                return run
+                self.tools.append(ToolRun(*said, output, success, seconds, called.source))
             case Notice(text=text):
                 self.notices.append(text)
             case Farewell():
                 self.ended = True
             case _:
                 pass
-        return None
 
     @property
     def seen(self) -> str:
@@ -98,6 +93,5 @@ class ReplyCollector:
 
     def whole(self) -> WrittenReply:
         """Return the reply."""
-        return WrittenReply(
-            self.text, tuple(self.tools), tuple(self.notices), tuple(self.models), self.ended
-        )
+        pieces = self.text, tuple(self.tools), tuple(self.notices), tuple(self.models)
+        return WrittenReply(*pieces, self.ended, self.outcome)

@@ -58,8 +58,9 @@ class TurnRecorder:
         match event:
             case TurnStarted(turn_id=turn, text=text):
                 self._at(event, turn).heard = text[:MAX_WORDS]
-            case FinalTranscript(turn_id=turn, text=text, understood=True):
-                self._at(event, turn).heard = text[:MAX_WORDS]
+            case FinalTranscript(turn_id=turn, text=text, guess=guess):
+                record = self._at(event, turn)
+                record.heard, record.guess = text[:MAX_WORDS], guess[:MAX_WORDS]
             case ToolStarted(turn_id=turn):
                 self._began(event)
             case ToolEnded(turn_id=turn):
@@ -109,6 +110,7 @@ class TurnRecorder:
                 tool |= {
                     "output": event.output[:MAX_TOOL_WORDS],
                     "success": event.success,
+                    "error": event.error_type,
                     "ms": round(event.seconds * 1000),
                 }
 

@@ -34,14 +34,17 @@ class TurnRecord:
     """When it began, in milliseconds since 1970."""
     heard: str = ""
     """What the user said, or typed."""
+    guess: str = ""
+    """What the recogniser may have heard of words that it declined. Perhaps nobody said it."""
     said: str = ""
-    """What was heard of the answer."""
+    """What was heard of the answer, or of a typed conversation read."""
     outcome: str = ""
+    """As :attr:`~vixio.core.metrics.TurnTimeline.outcome`."""
     error: str = ""
     stages: Mapping[str, int] = field(default_factory=dict)
     """Milliseconds after the end of the user's turn (:data:`vixio.core.metrics.MARKS`)."""
     tools: list[dict[str, Any]] = field(default_factory=list)
-    """``name``, ``source``, ``arguments``, ``output``, ``success``, ``ms``."""
+    """``name``, ``source``, ``arguments``, ``output``, ``success``, ``error``: its type, ``ms``."""
     models: list[dict[str, Any]] = field(default_factory=list)
     """``model``, ``input_tokens``, ``output_tokens`` and so on, one for each answer of a model."""
 

@@ -9,7 +9,9 @@ from typing import Any, Final, Literal, NamedTuple, Self
 from vixio.data.conversations.records import ConversationRecord, Match, TurnRecord
 from vixio.data.database.database import Database
 
-_COLUMNS = "id, device_id, session_id, turn, at, heard, said, outcome, error, stages, tools, models"
+_COLUMNS = (
+    "id, device_id, session_id, turn, at, heard, guess, said, outcome, error, stages, tools, models"
+)
 
 PART: Final = 100
 """Turns that are read at a time: a device may have thousands, and other work goes on between."""

@@ -98,7 +98,7 @@ class Match:
         if then is None or len(results) > 1:
             return self.reply(results[-1], first=results[0])
         first = Result.read(results[0])
-        if first.failed:
+        if self._failed(first):
             return message("tool_failed", self.language)
         try:
             return Call(self.binding.then_tool, self._second_arguments(first))
@@ -114,12 +114,10 @@ class Match:
         read = Result.read(result)
         if self.binding.tool and read.spoken:
             return ""
-        # A device answers false to a command that it could not carry out.
-        refused = read.value is False and "{result" not in intent.reply
-        if read.not_found and intent.missing:
-            return intent.missing
-        if self.binding.tool and (read.failed or refused):
+        if self._failed(read):
             return message("tool_failed", self.language)
+        if read.not_found:
+            return intent.missing
         nothing_asked = message("nothing_asked", self.language)
         values: dict[str, Any] = {"help": self.help, "nothing_asked": nothing_asked}
         values |= self.binding.said
@@ -132,6 +130,20 @@ class Match:
             return self.renderer.render(intent.reply, values, read if self.binding.tool else None)
         except Missing:
             return self._missing
+
+    def failed(self, results: Sequence[str]) -> bool:
+        """Return whether the words that :meth:`proceed` returns apologise for a failed call."""
+        return bool(results) and self._failed(Result.read(results[-1]))
+
+    def _failed(self, read: Result) -> bool:
+        """Whether the answer of a tool says that it did not do it. That there is nothing like what
+        was asked for is an answer, where there are words for it."""
+        intent = self.binding.intent
+        # A device answers false to a command that it could not carry out.
+        refused = read.value is False and "{result" not in intent.reply
+        # Those of an automatic intent only say that it is done.
+        told = read.not_found and bool(intent.missing) and not intent.automatic
+        return bool(self.binding.tool) and (refused or (read.failed and not told))
 
     @property
     def _missing(self) -> str:

@@ -42,7 +42,8 @@ class Arbiter:
         rejected = bool(commands.text) or commands.rejected or speech.rejected
         # What is rejected is no command; that one was begun is known without its words.
         begun = None if commands.text else commands.completeness
-        return Recognition("", rejected=rejected, completeness=begun)
+        guess = speech.guess or commands.text or commands.guess
+        return Recognition("", rejected=rejected, completeness=begun, guess=guess)
 
 
 def alike(one: str, other: str, least: float) -> bool:

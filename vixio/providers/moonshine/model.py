@@ -128,8 +128,10 @@ class MoonshineModel(OfflineModel[None]):
         text = self._tokenizer.text(symbols) if symbols is not None else ""
         few = symbols is not None and len(symbols) <= _FEW
         least = self._rejection + (_FEW_MORE if few else 0.0)
-        if not any(map(str.isalnum, text)) or mean < least:
+        if not any(map(str.isalnum, text)):
             return Recognition("", rejected=True)
+        if mean < least:
+            return Recognition("", rejected=True, guess=text)
         return Recognition(text, confidence=float(np.exp(mean)), language="en")
 
     def _hear(self, floats: Floats) -> tuple[list[int] | None, float]:

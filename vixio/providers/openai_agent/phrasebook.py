@@ -88,7 +88,7 @@ class PhraseBookModel:
             match = (await self._phrases(language, signatures)).match(text)
             if match is None:
                 continue
-            return match.proceed(results), _failed(results)
+            return match.proceed(results), "tool_failed" if match.failed(results) else ""
         if not results and (is_yes(text) or is_no(text)):
             return message("nothing_asked", own), ""
         if results:  # the called tool is no longer offered, so its phrase is unknown
@@ -121,13 +121,6 @@ def _languages(text: str, configured: str) -> tuple[str, list[str]]:
         return own, list(dict.fromkeys((own, "en")))
     base = own.partition("-")[0].lower()
     return own if base in {"zh", "ja", "ko"} else "zh", ["zh"]
-
-
-def _failed(results: Sequence[str]) -> str:
-    """Return what is to be apologised for, going by the tools' answers. That there is nothing of
-    what was asked for is an answer."""
-    last = Result.read(results[-1]) if results else None
-    return "tool_failed" if last is not None and last.failed and not last.not_found else ""
 
 
 def _call(step: Call) -> Item:

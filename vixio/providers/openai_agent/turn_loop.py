@@ -223,9 +223,8 @@ class TurnLoop:
         text, output = self._output(result)
         item = {"type": "function_call_output", "call_id": call_id, "output": output}
         turn_id = self._request.turn_id
-        return ToolReturned(turn_id, call_id, text, success=result.success, seconds=seconds), (
-            item,
-        )
+        returned = ToolReturned(turn_id, call_id, text, result.success, seconds, result.error_type)
+        return returned, (item,)
 
     def _output(self, result: ToolCallResult) -> tuple[str, str | list[dict[str, Any]]]:
         """Return a result as text, for the history, and as the model gets it."""

@@ -230,6 +230,7 @@ class PocketSphinxStream(ASRStream):
             confidence=result["confidence"],
             language=self._language,
             completeness=Completeness(result["completeness"]) if result["completeness"] else None,
+            guess=self.guess if result["rejected"] else "",
         )
 
     async def close(self) -> None:

@@ -98,7 +98,7 @@ class WhisperModel(OfflineModel[str]):
         mean = float(np.mean([segment.avg_logprob for segment in segments]))
         repeated = max(segment.compression_ratio for segment in segments) > _REPEATED
         if mean < self._rejection or repeated:
-            return Recognition("", rejected=True, language=spoken)
+            return Recognition("", rejected=True, language=spoken, guess=text)
         return Recognition(text, confidence=min(1.0, float(np.exp(mean))), language=spoken)
 
     def _transcribe(self, floats: np.typing.NDArray[np.float32], tag: str) -> tuple[list[Any], str]:

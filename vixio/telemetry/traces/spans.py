@@ -75,7 +75,7 @@ def trace_of(event: TurnEnded) -> TurnTrace:
         attributes["vixio.models"] = tuple(dict.fromkeys(use.model for use in timeline.models))
         attributes["gen_ai.usage.input_tokens"] = timeline.input_tokens
         attributes["gen_ai.usage.output_tokens"] = timeline.output_tokens
-    error = (cause or outcome) if outcome == "failed" else None
+    error = (cause or outcome) if outcome in {"failed", "tool_failed"} else None
     end = max(event.at, *marks.values()) if marks else event.at
     return TurnTrace(
         Span("turn", start, end, attributes, error),

@@ -70,6 +70,7 @@ async def finish(stream: ASRStream) -> Recognition:
     assert isinstance(stream.partial, str)
     assert heard.confidence is None or 0 <= heard.confidence <= 1
     assert not (heard.rejected and heard.text)
+    assert heard.rejected or not heard.guess
     return heard
 
 

@@ -114,7 +114,10 @@ class Load(BaseModel):
     at: list[int] = Field(description="The end of each interval, milliseconds since 1970.")
     connected: list[int] = Field(description="Devices.")
     turns: list[int] = Field(description="Begun in the interval.")
-    failures: list[int] = Field(description="Turns that failed in the interval.")
+    failures: list[int] = Field(
+        description="Turns of the interval that failed, or whose tool failed."
+    )
+    not_understood: list[int] = Field(description="Turns of the interval.")
     lag_ms: list[float] = Field(description="By how much the event loop is late; the worst.")
     rss_bytes: list[int] = Field(description="Memory; 0: not known on this system.")
     cpu: list[float] = Field(description="Cores in use; 1 is a whole one.")

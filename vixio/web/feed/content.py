@@ -64,7 +64,8 @@ def _of_turn(event: events.Event) -> Content | None:
             return Content("transcript.partial", {"turn": turn}, {"text": _clip(text)})
         case events.FinalTranscript(turn_id=turn, text=text, understood=understood):
             fields = {"turn": turn, "understood": understood}
-            return Content("transcript", fields, {"text": _clip(text)})
+            words = {"text": _clip(text), "guess": _clip(event.guess)}
+            return Content("transcript", fields, words)
         case events.TurnStarted(turn_id=turn, text=text):
             return Content("turn.started", {"turn": turn}, {"text": _clip(text)})
         case events.TurnEnded(turn_id=turn, timeline=timeline):
@@ -97,7 +98,7 @@ def _of_tool(event: events.Event) -> Content | None:
             return Content("tool.started", fields, {"arguments": _clip(arguments)})
         case events.ToolEnded(turn_id=turn, call_id=call, name=name, output=output):
             fields = {"turn": turn, "call": call, "tool": name, "success": event.success}
-            fields["ms"] = round(event.seconds * 1000)
+            fields |= {"error": event.error_type, "ms": round(event.seconds * 1000)}
             return Content("tool.ended", fields, {"output": _clip(output)})
     return None
 

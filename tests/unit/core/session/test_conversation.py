@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from tests.session.conversation import on_virtual_time
 from vixio.core.chunk import TextDelta, ToolCalled, ToolReturned
 from vixio.core.clock import now
-from vixio.core.errors import ConnectionClosed, ProviderError, ProviderTimeout
+from vixio.core.errors import ConnectionClosed, ProviderError, ProviderTimeout, ToolError
 from vixio.core.history import (
     INTERRUPTED,
     AssistantMessage,
@@ -21,9 +22,18 @@ from vixio.core.history import (
     ToolResultItem,
     UserMessage,
 )
-from vixio.core.metrics import ModelUse
+from vixio.core.metrics import ModelUse, TurnTimeline
 from vixio.core.session.conversation import Conversation, ConversationSettings
-from vixio.core.session.events import Event, EventBus, TurnEnded
+from vixio.core.session.emitter import Emitter
+from vixio.core.session.events import (
+    Event,
+    EventBus,
+    Failure,
+    SpeechInterrupted,
+    SpeechPlayed,
+    TurnEnded,
+)
+from vixio.core.session.reply_record import ToolRecord
 from vixio.core.session.written_reply import ToolRun, WrittenReply
 from vixio.core.timeouts import Timeouts
 from vixio.core.tools.local import func_to_tool_definition
@@ -47,6 +57,7 @@ class Kitchen:
         tools = [
             func_to_tool_definition(self.order, options=ToolOptions(confirm=True)),
             func_to_tool_definition(self.cook),
+            func_to_tool_definition(self.find),
         ]
         runtime = ToolRuntime([FixedSource("own", tools), builtin_source()])
         self.agent = ScriptedAgent(script)
@@ -76,9 +87,24 @@ class Kitchen:
         await asyncio.sleep(seconds)
         return "cooked"
 
+    async def find(self, what: str) -> str:
+        """Find something."""
+        if what in {"not_found", "failed", "denied", "timeout"}:
+            raise ToolError(what, "no")
+        return "in the fridge"
+
     @property
     def outcomes(self) -> list[str]:
         return [event.timeline.outcome for event in self.seen if isinstance(event, TurnEnded)]
+
+    @property
+    def read(self) -> list[tuple[str, str]]:
+        """What the user has read of the answers, and why they were cut."""
+        return [
+            (event.text, "") if isinstance(event, SpeechPlayed) else (event.heard, event.cause)
+            for event in self.seen
+            if isinstance(event, SpeechPlayed | SpeechInterrupted)
+        ]
 
     async def _release(self) -> None:
         self.released += 1
@@ -112,7 +138,7 @@ async def test_tools_run_and_their_calls_are_part_of_the_answer() -> None:
     assert reply.text == "Done."
     assert reply.tools == (ToolRun("cook", '{"seconds": 2}', "cooked", True, 2.0, "own"),)
     names = [type(event).__name__ for event in kitchen.seen]
-    assert names == ["TurnStarted", "ToolStarted", "ToolEnded", "TurnEnded"]
+    assert names == ["TurnStarted", "ToolStarted", "ToolEnded", "SpeechPlayed", "TurnEnded"]
 
 
 @on_virtual_time
@@ -164,6 +190,7 @@ async def test_a_stream_that_is_left_is_cut_to_what_was_read() -> None:
         assert kitchen.agent.running == 0
         assert kitchen.history.items() == [UserMessage("count"), AssistantMessage("One, ")]
         assert kitchen.outcomes == ["interrupted:cancelled"]
+        assert kitchen.read == [("One, ", "cancelled")]
         await asyncio.wait_for(conversation.stream("again").__anext__(), 1.0)
 
 
@@ -201,6 +228,7 @@ async def test_a_failure_is_raised_and_the_conversation_goes_on(
             await conversation.ask("bad")
         assert (await conversation.ask("good")).text == "Fine."
     assert kitchen.outcomes == [outcome, "answered"]
+    assert kitchen.read == [("Fine.", "")], "of the other one the user has seen nothing"
     assert kitchen.history.items()[:2] == [UserMessage("bad"), UserMessage("good")]
 
 
@@ -218,7 +246,65 @@ async def test_a_whole_reply_has_its_time() -> None:
 async def test_nothing_written_is_no_answer() -> None:
     kitchen = Kitchen(lambda text: ())
     async with kitchen.conversation as conversation:
-        assert (await conversation.ask("hm")).outcome == "no_answer"
+        assert (await conversation.ask("hm")).outcome == "failed:no_answer"
+    assert kitchen.outcomes == ["failed:no_answer"]
+    assert kitchen.read == []
+    (failure,) = (event for event in kitchen.seen if isinstance(event, Failure))
+    assert (failure.stage, failure.reason) == ("reply", "no_answer")
+
+
+def finds(what: str) -> ToolUse:
+    return ToolUse("find", {"what": what})
+
+
+@pytest.mark.parametrize(
+    ("steps", "outcome"),
+    [
+        (["Here it is.", USAGE], "answered"),
+        (["Sorry.", replace(USAGE, apology="not_understood")], "not_understood"),
+        ([replace(USAGE, apology="not_understood"), "Here it is.", USAGE], "answered"),
+        ([finds("failed"), "It is gone.", USAGE], "tool_failed"),
+        ([finds("timeout"), "It is gone.", USAGE], "tool_failed"),
+        ([finds("denied"), "I must not."], "tool_failed"),
+        ([finds("failed"), "Sorry.", replace(USAGE, apology="tool_failed")], "tool_failed"),
+        ([finds("failed"), finds("butter"), "Here it is."], "answered"),
+        ([finds("butter"), finds("failed"), "It is gone."], "tool_failed"),
+        ([finds("not_found"), "There is none."], "answered"),
+        ([ToolUse("order", {}), "Shall I?"], "answered"),  # it needs a yes
+        ([ToolUse("order", {}), finds("failed"), "Hm."], "tool_failed"),
+    ],
+)
+@on_virtual_time
+async def test_what_became_of_a_turn(steps: Sequence[Step], outcome: str) -> None:
+    kitchen = Kitchen(lambda text: steps)
+    async with kitchen.conversation as conversation:
+        reply = await conversation.ask("where is it")
+        assert reply.outcome == outcome
+    assert kitchen.outcomes == [outcome]
+    assert kitchen.read == [(reply.text, "")], "an apology is an answer too"
+    assert kitchen.history.items()[-1] == AssistantMessage(reply.text)
+
+
+@pytest.mark.parametrize(
+    ("results", "outcome"),
+    [
+        ([("lamp", ""), ("lamp", "")], "answered"),
+        ([("lamp", "failed"), ("lamp", "")], "tool_failed"),
+        ([("lamp", ""), ("lamp", "busy")], "tool_failed"),
+        ([("lamp", "not_found"), ("lamp", "confirmation_required")], "answered"),
+        ([("", "not_found"), ("lamp", "")], "tool_failed"),  # the model has invented it
+    ],
+)
+async def test_of_calls_at_the_same_time_each_counts(
+    results: list[tuple[str, str]], outcome: str
+) -> None:
+    timeline = TurnTimeline(1)
+    record = ToolRecord(timeline, Emitter(EventBus(), "kitchen", "s"))
+    for number, (source, _) in enumerate(results):
+        record.note(ToolCalled(1, f"c{number}", "switch", "{}", source))
+    for number, (_, error) in enumerate(results):
+        record.note(ToolReturned(1, f"c{number}", "…", not error, 0.1, error))
+    assert timeline.answer == outcome
 
 
 @on_virtual_time

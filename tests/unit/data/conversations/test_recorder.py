@@ -28,7 +28,7 @@ from vixio.core.wall_clock import now_ms
 from vixio.data.conversations import recorder as recorder_module
 from vixio.data.conversations import repository as desk_module
 from vixio.data.conversations.recorder import DAY_MS, MAX_OPEN, TurnRecorder
-from vixio.data.conversations.records import AROUND, MAX_TOOL_WORDS, TurnRecord
+from vixio.data.conversations.records import AROUND, MAX_TOOL_WORDS, MAX_WORDS, TurnRecord
 from vixio.data.conversations.repository import PART, ConversationRepository, Turns
 from vixio.data.database.create import make_database
 from vixio.data.database.database import Database
@@ -90,6 +90,7 @@ async def test_a_turn_is_recorded_with_its_times_tools_and_models(make: Make) ->
         "source": "device",
         "arguments": '{"volume": 80}',
         "success": True,
+        "error": "",
         "ms": 20,
     }
     assert found.models[0]["model"] == "openai/m"
@@ -116,6 +117,22 @@ async def test_a_cut_answer_and_a_failure(make: Make) -> None:
         (2, "It is", "interrupted:voice", ""),
         (3, "", "failed:agent", "openai: the key is refused"),
     ]
+
+
+async def test_what_was_heard_of_declined_words_is_kept_apart(make: Make) -> None:
+    guess = "what's the battery level"
+    (found,) = await recorded(
+        make,
+        [
+            FinalTranscript(*WHO, 1, "", understood=False, guess=guess + "." * 9_000),
+            TurnStarted(*WHO, 1, ""),
+            SpeechPlayed(*WHO, 1, "Once more?"),
+            TurnEnded(*WHO, 1, TurnTimeline(1, outcome="not_understood")),
+        ],
+    )
+    assert (found.heard, found.said, found.outcome) == ("", "Once more?", "not_understood")
+    assert found.guess.startswith(f"{guess}.")
+    assert len(found.guess) == MAX_WORDS
 
 
 async def test_what_became_no_turn_is_dropped(make: Make) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -47,11 +49,18 @@ def test_free_words_count_where_there_is_no_command() -> None:
 
 
 def test_what_neither_is_sure_of_is_declined() -> None:
-    assert ARBITER.choose(command(0.6), DECLINED) == DECLINED
-    assert ARBITER.choose(command(0.6), NOTHING) == DECLINED
+    unsure = replace(DECLINED, guess=LIGHT)
+    assert ARBITER.choose(command(0.6), DECLINED) == unsure
+    assert ARBITER.choose(command(0.6), NOTHING) == unsure
+    assert ARBITER.choose(unsure, NOTHING) == unsure
     assert ARBITER.choose(DECLINED, NOTHING) == DECLINED
     assert ARBITER.choose(NOTHING, DECLINED) == DECLINED
     assert ARBITER.choose(NOTHING, NOTHING) == NOTHING
+    mumbled = replace(DECLINED, guess="Tell me a story.")
+    assert ARBITER.choose(command(0.6), mumbled) == mumbled, (
+        "free words are nearer to what was said"
+    )
+    assert ARBITER.choose(unsure, mumbled) == mumbled
 
 
 def test_numbers_and_other_scripts_are_compared() -> None:
@@ -76,6 +85,6 @@ def test_a_long_text_is_compared_quickly() -> None:
 def test_a_command_that_is_not_believed_is_not_complete_and_one_that_was_begun_is_known() -> None:
     unsure = Recognition("good night", confidence=0.5, completeness=Completeness.COMPLETE)
     nothing = Recognition("", rejected=True)
-    assert Arbiter().choose(unsure, nothing) == nothing
+    assert Arbiter().choose(unsure, nothing) == replace(nothing, guess="good night")
     begun = Recognition("", rejected=True, completeness=Completeness.INCOMPLETE)
     assert Arbiter().choose(begun, nothing) == begun

@@ -6,7 +6,9 @@ from collections.abc import AsyncIterator
 import pytest
 
 from vixio.core.chunk import TextDelta, ToolCalled
+from vixio.core.errors import ToolError
 from vixio.core.messages import message
+from vixio.core.metrics import ModelUse
 from vixio.core.tools.function import FunctionCaller
 from vixio.core.tools.local import BUILTIN_LOCAL_TOOLS
 from vixio.core.tools.types import ToolCallResult, ToolDefinition
@@ -17,6 +19,7 @@ from vixio.providers.openai_agent.phrasebook import MAX_LISTS, PhraseBookModel
 from vixio.providers.openai_agent.provider import OpenAIAgentProvider
 from vixio.providers.openai_agent.settings import PhraseBookAgentSettings
 
+APOLOGIES = ("not_understood", "tool_failed")
 NOT_UNDERSTOOD = {code: message("not_understood", code) for code in ("en", "zh")}
 
 
@@ -83,6 +86,43 @@ async def test_phrases_follow_the_tools(agent: OpenAIAgentProvider) -> None:
     assert (await _say(agent, "turn on the lamp"))[1] == ["self_lamp_turn_on"]
     await agent.update_tools([])
     assert await _say(agent, "turn on the lamp") == (NOT_UNDERSTOOD["en"], [])
+
+
+@pytest.mark.parametrize(
+    ("said", "answer", "apology"),
+    [
+        ("hello", True, ""),
+        ("what is the capital of France", True, "not_understood"),
+        ("turn on the lamp", True, ""),
+        ("turn on the lamp", False, "tool_failed"),  # as devices say it
+        ("turn on the lamp", ToolError("timeout", "no"), "tool_failed"),
+        ("turn on the lamp", ToolError("not_found", "no"), "tool_failed"),  # no words for it
+        ("turn on the lamp", ToolError("confirmation_required", "no"), ""),
+        ("forget about cheese", ToolError("not_found", "no"), ""),  # "I did not remember that."
+        ("forget about cheese", ToolError("failed", "no"), "tool_failed"),
+    ],
+)
+async def test_an_apology_is_said_to_be_one(
+    agent: OpenAIAgentProvider, said: str, answer: bool | ToolError, apology: str
+) -> None:
+    async def execute(**_: str) -> bool:
+        if isinstance(answer, ToolError):
+            raise answer
+        return answer
+
+    about = {"type": "object", "properties": {"about": {"type": "string"}}}
+    tools = [
+        ToolDefinition("self.lamp.turn_on", "", source="device", caller=FunctionCaller(execute)),
+        ToolDefinition("forget_fact", "", about, caller=FunctionCaller(execute)),
+    ]
+    await agent.update_tools(tools)
+    uses: list[ModelUse] = []
+    words = ""
+    async with asyncio.timeout(60):
+        async for event in agent.reply(AgentRequest(1, said, note_model=uses.append)):
+            words += event.text if isinstance(event, TextDelta) else ""
+    assert uses[-1].apology == apology
+    assert (words in {message(key, "en") for key in APOLOGIES}) == bool(apology), words
 
 
 async def test_an_intent_may_need_two_calls(agent: OpenAIAgentProvider) -> None:

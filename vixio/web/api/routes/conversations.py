@@ -68,8 +68,14 @@ class Turn(BaseModel):
     turn: int
     at: int = Field(description="When it began, in milliseconds since 1970.")
     heard: str = Field(description="What the user said or typed.")
-    said: str = Field(description="What was heard of the answer.")
-    outcome: str
+    guess: str = Field(
+        description="What the recogniser may have heard of words that it declined; perhaps nobody "
+        "said it."
+    )
+    said: str = Field(description="What was heard of the answer, or read.")
+    outcome: str = Field(
+        description="answered, not_understood, tool_failed, interrupted:CAUSE or failed:REASON"
+    )
     error: str
     stages: dict[str, int] = Field(
         description="Milliseconds after the end of the user's turn at which a stage was reached."

@@ -93,6 +93,7 @@ class TrialAnswer(BaseModel):
     tools: list[TrialTool]
     models: list[TrialModel]
     stages: dict[str, int] = Field(description="Milliseconds since the question.")
+    outcome: str = Field(description="As of a turn on record.")
     ended: bool = Field(description="Whether the assistant would end the conversation.")
     expires_at: int
 

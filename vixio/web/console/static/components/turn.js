@@ -36,7 +36,7 @@ export class TurnElement extends HTMLElement {
     fill(
       this.#heard,
       h("span", { class: "visually-hidden" }, t("turn.user")),
-      turn.heard || h("i", null, t("turn.not-understood")),
+      turn.heard || h("i", null, turn.guess ? t("turn.perhaps", { text: turn.guess }) : t("turn.not-understood")),
       turn.partial ? h("span", { class: "muted", "aria-hidden": "true" }, " …") : null,
     );
     this.#said.hidden = !turn.sentences.length && !turn.cut;
@@ -65,7 +65,7 @@ export class TurnElement extends HTMLElement {
             "summary",
             null,
             icon("tool"), h("code", null, call.name),
-            call.success === null ? badge(t("turn.running")) : badge(call.success ? duration(call.ms) : t("turn.failed"), call.success ? "" : "bad"),
+            callBadge(call),
           ),
           h("dl", null,
             h("dt", null, t("turn.arguments")), h("dd", null, h("pre", null, pretty(call.arguments))),
@@ -79,13 +79,14 @@ export class TurnElement extends HTMLElement {
   #showFoot(turn) {
     const stages = stagesOf(turn);
     const models = modelWords(turn.models);
-    const odd = turn.over && !["answered", "not_understood"].includes(turn.outcome) && !turn.interrupted && turn.outcome;
+    const said = turn.heard ? ["answered"] : ["answered", "not_understood"]; // by the bubble
+    const odd = turn.over && !said.includes(turn.outcome) && !turn.interrupted && turn.outcome;
     fill(
       this.#foot,
       stages.length ? stageBar(stages) : null,
       h("p", { class: "small muted" },
         [clock(turn.at), ...models].join(" · "),
-        odd ? [" ", badge(words(turn.outcome), turn.outcome.startsWith("failed") ? "bad" : "")] : null),
+        odd ? [" ", badge(words(turn.outcome), /fail/.test(odd) ? "bad" : "warn")] : null),
     );
   }
 }
@@ -107,6 +108,14 @@ function modelWords(uses) {
     const written = its.reduce((sum, use) => sum + (use.output_tokens ?? 0), 0);
     return read ? `${model} · ${t("turn.tokens", { in: number(read), out: number(written) })}` : model;
   });
+}
+
+/** How long a call took, or why it did not do it. @param {import("../lib/turns.js").ToolCall} call */
+function callBadge(call) {
+  if (call.success === null) return badge(t("turn.running"));
+  if (call.success) return badge(duration(call.ms));
+  const known = `turn.call.${call.error}`;
+  return has(known) ? badge(t(known)) : badge(t("turn.failed"), "bad");
 }
 
 /** @param {string} outcome */

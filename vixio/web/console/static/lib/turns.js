@@ -1,7 +1,7 @@
 // The turns of a conversation, from the stream of events or from the record: one shape for both.
 
 /** @typedef {import("./stream.js").FeedEvent} FeedEvent */
-/** @typedef {{id: string, name: string, arguments: string, output: string, success: boolean | null, ms: number}} ToolCall */
+/** @typedef {{id: string, name: string, arguments: string, output: string, success: boolean | null, error?: string, ms: number}} ToolCall `error`: its type */
 /** @typedef {{model: string, input_tokens?: number, output_tokens?: number}} ModelUse */
 /** @typedef {{text: string, done: boolean, filler: boolean}} Sentence `filler`: words that only bridge a pause */
 
@@ -14,6 +14,7 @@
  * @property {number} turn
  * @property {number} at milliseconds since 1970
  * @property {string} heard
+ * @property {string} guess what words may have been that the recogniser declined
  * @property {boolean} partial whether `heard` may still change
  * @property {Sentence[]} sentences
  * @property {string} cut
@@ -29,7 +30,7 @@
 /** @param {string} session @param {number} turn @param {number} at @returns {Turn} */
 function blank(session, turn, at) {
   return {
-    key: `${session}/${turn}`, session, turn, at, heard: "", partial: false, sentences: [], cut: "", interrupted: false,
+    key: `${session}/${turn}`, session, turn, at, heard: "", guess: "", partial: false, sentences: [], cut: "", interrupted: false,
     outcome: "", errors: [], stages: {}, tools: [], models: [], over: false,
   };
 }
@@ -41,13 +42,14 @@ export function fromRecord(record) {
   return {
     ...turn,
     heard: record.heard,
+    guess: record.guess,
     sentences: record.said ? [{ text: record.said, done: true, filler: false }] : [],
     interrupted: outcome.startsWith("interrupted"),
     outcome,
     errors: record.error ? [record.error] : [],
     stages: record.stages,
     tools: record.tools.map((/** @type {any} */ call, /** @type {number} */ at) => ({
-      id: String(at), name: call.name, arguments: call.arguments ?? "", output: call.output ?? "", success: call.success ?? true, ms: call.ms ?? 0,
+      id: String(at), name: call.name, arguments: call.arguments ?? "", output: call.output ?? "", success: call.success ?? true, error: call.error, ms: call.ms ?? 0,
     })),
     models: record.models,
     over: true,
@@ -102,6 +104,7 @@ function apply(turn, event) {
     case "transcript":
     case "turn.started":
       if (text) turn.heard = text;
+      turn.guess = event.guess || turn.guess;
       turn.partial = false;
       if (event.understood === false) turn.outcome = "not_understood";
       break;
@@ -120,7 +123,7 @@ function apply(turn, event) {
       break;
     case "tool.ended": {
       const call = turn.tools.find((each) => each.id === event.call);
-      if (call) Object.assign(call, { output: event.output ?? "", success: event.success, ms: event.ms });
+      if (call) Object.assign(call, { output: event.output ?? "", success: event.success, error: event.error, ms: event.ms });
       break;
     }
     case "failure":

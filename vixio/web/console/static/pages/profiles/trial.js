@@ -69,7 +69,7 @@ export function trialCard(editor) {
     number += 1;
     /** @type {import("../../lib/turns.js").Turn} */
     const turn = {
-      key: `trial/${number}`, session: "trial", turn: number, at: Date.now(), heard: text, partial: false, sentences: [], cut: "",
+      key: `trial/${number}`, session: "trial", turn: number, at: Date.now(), heard: text, guess: "", partial: false, sentences: [], cut: "",
       interrupted: false, outcome: "", errors: [], stages: {}, tools: [], models: [], over: false,
     };
     const element = turnElement(turn);
@@ -85,7 +85,7 @@ export function trialCard(editor) {
       turn.tools = answer.tools.map((/** @type {any} */ each, /** @type {number} */ at) => ({ ...each, id: String(at) }));
       turn.models = answer.models;
       turn.stages = { transcript: 0, ...answer.stages };
-      turn.outcome = "answered";
+      turn.outcome = answer.outcome;
       turn.over = true;
       show();
       if (answer.ended) chat.append(h("p", { class: "small muted divider" }, t("profiles.try.ended")));

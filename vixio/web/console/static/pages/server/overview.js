@@ -21,6 +21,7 @@ const SERIES = [
   { name: "devices", least: 4, format: (value) => number(value), values: (load) => load.connected },
   { name: "turns", least: 4, format: (value) => number(value), values: (load) => minutely(load.turns, load.interval_s) },
   { name: "failures", least: 4, format: (value) => number(value), values: (load) => minutely(load.failures, load.interval_s) },
+  { name: "not-understood", least: 4, format: (value) => number(value), values: (load) => minutely(load.not_understood, load.interval_s) },
   { name: "lag", least: 20, format: duration, values: (load) => load.lag_ms },
   { name: "memory", least: 64 * MB, unit: MB, format: bytes, values: (load) => load.rss_bytes },
   { name: "cpu", least: 1, format: (value) => number(value, { maximumFractionDigits: 2 }), values: (load) => load.cpu },
