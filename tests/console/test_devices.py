@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from firmware_test_client import Tool
 from tests.console.conftest import OpenVisit
 from tests.console.house import ConsoleHouse
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow
 
 KITCHEN = "02:00:00:00:00:11"
+ATTIC = "02:00:00:00:00:1a"
 
 
 def row(page: Page, name: str) -> Locator:
@@ -79,6 +81,33 @@ async def test_a_conversation_is_seen_as_it_happens(
         await expect(cut.locator(".badge")).to_have_text("interrupted")
         await page.get_by_text("Events as they come").click()
         await expect(page.locator(".raw")).to_contain_text("speech.interrupted")
+
+
+async def test_what_was_not_understood_is_seen_with_what_may_have_been_heard(
+    house: ConsoleHouse, open_visit: OpenVisit
+) -> None:
+    from playwright.async_api import expect
+
+    visit = await open_visit(house)
+    async with house.member("Attic", device_id=ATTIC, mode="manual") as device:
+        await visit.enter(f"#/device/{ATTIC.replace(':', '%3A')}")
+        page = visit.page
+        device.add_tool(Tool("self.lamp.turn_on", "Turn on the lamp", (), lambda: False))
+        await expect(page.locator(".raw")).to_contain_text("self.lamp.turn_on")
+        await device.press_to_talk("what's the weather tomorrow")
+        await device.type_text("what is the capital of France")
+        await device.type_text("turn on the lamp")
+        for _ in range(2):  # as the events tell it, and as it is on record
+            await expect(page.locator("vx-turn .stages")).to_have_count(3)
+            declined, strange, lamp = await page.locator("vx-turn").all()
+            await expect(declined.locator(".bubble.user")).to_contain_text(
+                re.compile("not understood; heard perhaps: .+")
+            )
+            await expect(declined.locator(".turn-foot .badge")).to_have_count(0)
+            await expect(strange.locator(".bubble.user")).to_contain_text("capital of France")
+            await expect(strange.locator(".turn-foot .badge")).to_have_text("not understood")
+            await expect(lamp.locator(".turn-foot .badge")).to_have_text("tool failed")
+            await page.reload()
 
 
 async def test_a_device_is_asked_to_speak_and_use_its_tools(

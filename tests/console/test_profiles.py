@@ -174,7 +174,9 @@ async def test_a_profile_is_tried_before_it_is_saved(
         assert "get_time" in await (await ask()).inner_text()
         await field(page, "tools.deny").fill("get_time")
         await field(page, "tools.deny").press("Enter")
-        assert "get_time" not in await (await ask()).inner_text()
+        denied = await (await ask()).inner_text()
+        assert "get_time" not in denied
+        assert "not understood" in denied
         assert await card.get_by_text("a new conversation begins").count() == 1
 
         await field(page, "wake_reply").fill(GREETING)

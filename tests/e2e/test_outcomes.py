@@ -22,7 +22,7 @@ from vixio.core.messages import message
 from vixio.web.api.scopes import Scope
 
 LAMP = "self.lamp.turn_on"
-FOREIGN = "my grandmother bakes wonderful apple pies on sunday"
+FOREIGN = "what's the weather tomorrow"
 STRANGE = "what is the capital of France"
 
 
@@ -76,7 +76,7 @@ async def test_with_the_default_set(tmp_path: Path, caplog: pytest.LogCaptureFix
     ]
     assert [turn["heard"] for turn in turns] == ["", STRANGE, "turn on the lamp", "what time is it"]
     assert {declined["said"], strange["said"]} == {message("not_understood", "en")}
-    assert declined["guess"], "a closed grammar always has a sentence that is nearest"
+    assert declined["guess"]
     assert (spoken["understood"], spoken["text"]) == (False, "")
     assert spoken["guess"] == declined["guess"]
     assert {strange["guess"], lamp["guess"], time["guess"]} == {""}

@@ -285,6 +285,8 @@ async def test_speech_without_words_is_asked_back(mode: ListenMode) -> None:
             await asyncio.sleep(5)
         first, second = talk.device.texts()[0], talk.device.texts()[-1]
         assert "did not understand" in first
+        heard = [event for event in talk.happened if isinstance(event, FinalTranscript)]
+        assert [(each.text, each.understood) for each in heard] == [("", False), ("hello", True)]
         assert second == "You said hello."
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -72,11 +73,11 @@ def test_what_is_said_is_played_or_it_says_that_it_was_not(
 @pytest.mark.slow
 def test_what_is_not_understood_is_told() -> None:
     runner = CliRunner()
-    text = "Many elephants were bathing yesterday."
+    text = "What's the weather tomorrow?"
     assert runner.invoke(main, ["say", text, "--out", "a.wav"]).exit_code == 0
     heard = runner.invoke(main, ["transcribe", "a.wav", "--language", "en-GB"])
     assert (heard.exit_code, heard.stdout) == (0, "")
-    assert "not understood\n" in heard.stderr
+    assert re.search("not understood; perhaps: .+\n", heard.stderr)
     assert "a.wav: no words in it\n" in heard.stderr
 
 

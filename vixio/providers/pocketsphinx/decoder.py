@@ -46,12 +46,14 @@ _END_PROBABILITY = 0.5
 class Heard:
     """The best sentence of the grammar; empty when none fits. A ``score`` near 0 is certain.
 
-    ``begun``: the score of the best beginning of a sentence.
+    ``begun``: the score of the best beginning of a sentence. ``nearest``: what fits best, a whole
+    sentence or a beginning.
     """
 
     words: tuple[str, ...]
     score: float
     begun: float = WORST_SCORE
+    nearest: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,8 +175,8 @@ class GrammarDecoder:
         if accepts(begun) or len(begun) < _BEGUN_WORDS:
             begun_score = WORST_SCORE
         if not accepts(words):  # a path that does not reach the end of a sentence is no result
-            return Heard((), WORST_SCORE, begun_score)
-        return Heard(words, score, begun_score)
+            return Heard((), WORST_SCORE, begun_score, begun)
+        return Heard(words, score, begun_score, words)
 
     def _path(self, loud: Sequence[range], shift: float) -> tuple[tuple[str, ...], float]:
         """Return the words of the best path and their score; ``shift`` of its acoustic scores."""

@@ -173,7 +173,7 @@ class PocketSphinxStream(ASRStream):
         self._ended = False
         self._closed = False
         self.guess = ""
-        """Once finished: the nearest sentence, rejected or not. For measurements only."""
+        """Once finished: the nearest sentence or beginning of one, rejected or not."""
         self.score = WORST_SCORE
         """Once finished: how well it fits, less ``caution`` where that applies. Below the settings'
         ``rejection`` it is rejected."""

@@ -187,7 +187,7 @@ class Worker:
             "rejected": item.spoke and not certain,
             "confidence": 1 / (1 + exp(-margin / _CONFIDENCE_WIDTH)) if certain else None,
             "score": score,
-            "guess": list(heard.words),
+            "guess": list(heard.nearest),
             "completeness": completeness,
         }
         return [pack(Kind.RESULT, stream, result)]

@@ -93,6 +93,8 @@ def test_a_failure_is_an_error_and_tools_are_spans() -> None:
     assert lamp.start == pytest.approx(10.8)
     assert lamp.attributes["vixio.tool.source"] == "device"
     assert (lamp.error, door.error) == (None, "failed")
+    assert trace(TurnTimeline(7, MARKS, outcome="tool_failed")).turn.error == "tool_failed"
+    assert trace(TurnTimeline(7, MARKS, outcome="not_understood")).turn.error is None
 
 
 def test_what_a_device_states_as_the_cause_is_not_passed_on() -> None:
