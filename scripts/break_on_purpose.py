@@ -64,8 +64,8 @@ BREAKS = (
         "a wrong time of day",
         "",
         "vixio/language/phrasebook/reply.py",
-        'return f"{moment.hour % 12 or 12}',
-        'return f"{(moment.hour + 3) % 12 or 12}',
+        "hour12=moment.hour % 12 or 12",
+        "hour12=(moment.hour + 3) % 12 or 12",
         "the time of day",
     ),
     Break(

@@ -27,10 +27,10 @@ from hassil.parser import ParseError
 
 from vixio.core.errors import ConfigError
 from vixio.language.phrasebook import LANGUAGES
-from vixio.language.phrasebook.nodes import Node, Rule, Slot, alt, seq, words
+from vixio.language.phrasebook.nodes import Node, Rule, Slot, alt, seq, written
 from vixio.language.phrasebook.stored import DATA, StoredBook
 from vixio.language.phrasebook.template import read_language
-from vixio.language.phrasebook.text import is_han
+from vixio.language.phrasebook.text import is_unspaced
 
 
 def main() -> None:
@@ -80,7 +80,7 @@ def parse(template: str) -> Node:
 
 def _convert(expression: Expression) -> Node:
     if isinstance(expression, TextChunk):
-        return words(expression.text)
+        return written(expression.text)
     if isinstance(expression, ListReference):
         return Slot(expression.list_name)
     if isinstance(expression, RuleReference):
@@ -100,7 +100,7 @@ def _refuse_cut_words(template: str) -> None:
         opens = right in "([{<" and left not in " ([|;<{"
         closes = left in ")]}>" and right not in " )]|;>}"
         outside = left if opens else right
-        if (opens or closes) and outside.isalnum() and not is_han(outside):
+        if (opens or closes) and outside.isalnum() and not is_unspaced(outside):
             raise ValueError(f"{template!r}: a group ends inside a word at {left + right!r}")
 
 

@@ -9,9 +9,11 @@ characters by their syllables, without the tones.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Literal
 
-from vixio.language.phrasebook import numbers
+from vixio.language.phrasebook.numbers import Numbers
+from vixio.language.phrasebook.stored import load_language
 from vixio_bench.speech_sets import distance, units
 
 Language = Literal["en", "zh"]
@@ -47,6 +49,11 @@ def behind(text: str, words: str, language: Language) -> str:
     return ("" if language == "zh" else " ").join(rest)
 
 
+@cache
+def _english() -> Numbers:
+    return load_language("en").numbers
+
+
 def _place(words: Sequence[str], key: Sequence[str]) -> int | None:
     """Return where the words of ``key`` stand one after another, None if they do not."""
     size = len(key)
@@ -65,7 +72,7 @@ def _pairs(text: str, language: Language) -> Iterator[tuple[str, str]]:
         return
     for unit in units(text):
         if unit.isdecimal() and len(unit) <= 5:
-            for word in numbers.say(int(unit), "en")[0]:
+            for word in _english().say(int(unit))[0]:
                 yield word, word
         else:
             yield unit, unit

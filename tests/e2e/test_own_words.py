@@ -89,8 +89,10 @@ async def test_a_chinese_device_that_is_not_understood_hears_chinese() -> None:
     config = settings(assistant={"language": "zh-CN"})
     async with serving(config) as server, SimulatedDevice(server.device()) as device:
         reply = await device.ask("my grandmother bakes wonderful apple pies on sunday")
-        assert said(reply) == message("not_understood", "zh")
+        assert said(reply) == message("not_understood_first", "zh")
         assert_played_well(reply)
+        again = await device.ask("my grandmother bakes wonderful apple pies on sunday")
+        assert said(again) == message("not_understood", "zh")
         assert said(await device.type_text("你记得我什么")) == message("memory_empty", "zh")
         assert said(await device.type_text("量子纠缠是什么")) == message("not_understood", "zh")
         assert_nothing_wrong(device)
@@ -111,6 +113,19 @@ async def test_what_is_not_understood_is_apologised_for_in_the_devices_language(
         SimulatedDevice(server.device()) as device,
     ):
         reply = await device.type_text("colourless green ideas")
-        assert said(reply) == message("not_understood", language)
+        assert said(reply) == message("not_understood_first", language)
         assert_played_well(reply)
+        assert_nothing_wrong(device)
+
+
+async def test_english_that_a_german_device_hears_is_answered_in_german() -> None:
+    """By the default recogniser, whose language is English; the voice's is not."""
+    config = settings(assistant={"language": "de"})
+    async with serving(config) as server, SimulatedDevice(server.device()) as device:
+        reply = await device.ask("set the volume to thirty percent")
+        assert device.volume == 30
+        assert said(reply) == "Die Lautstärke ist jetzt bei 30 Prozent."
+        assert said(await device.type_text("Mach bitte lauter.")) == (
+            "Die Lautstärke ist jetzt bei 40 Prozent."
+        )
         assert_nothing_wrong(device)

@@ -121,8 +121,8 @@ PROVIDERS = (
     ),
     Mistake(
         name="a recogniser for a language that it does not know",
-        story="Has the default recogniser hear German.",
-        settings="asr:\n  name: pocketsphinx\n  language: de\n",
+        story="Has the default recogniser hear Korean.",
+        settings="asr:\n  name: pocketsphinx\n  language: ko\n",
     ),
     Mistake(
         name="a voice that eSpeak does not have",

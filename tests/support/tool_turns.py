@@ -68,6 +68,7 @@ class Talk:
         agent: AgentProvider,
         device_id: str = "aa:bb:cc",
         profile: DeviceProfile | None = None,
+        language: str = "en",
     ) -> None:
         self.tools = runtime.open(device_id, f"session of {device_id}", profile)
         self.history = History()
@@ -80,7 +81,7 @@ class Talk:
             tools=self.tools.toolset,
             counters=runtime.counters,
             spawn=self._spawn,
-            language="en",
+            language=language,
             session_tools=self.tools,
         )
         self._station = AgentStation(agent, follow_tools=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from weakref import WeakKeyDictionary
 from zoneinfo import ZoneInfo
@@ -106,7 +106,12 @@ class EngineBuilder:
                 corrections=profile.corrections or settings.assistant.corrections,
             ),
             TextAggregatorStation(),
-            AgentStation(agent, timeouts, follow_tools=True),
+            AgentStation(
+                agent,
+                timeouts,
+                follow_tools=True,
+                first_apology=_first_apology(agent.name),
+            ),
             SentenceAggregatorStation(),
             TTSStation(
                 providers.voice(),
@@ -145,6 +150,15 @@ class EngineBuilder:
             return instructions.for_turn(request.language, request.emotion)
 
         return prompt
+
+
+def _first_apology(agent: str) -> Callable[[str], str] | None:
+    """Return what the first apology is looked up by: only the phrase book has one of its own."""
+    if agent != "phrasebook":
+        return None
+    from vixio.language.phrasebook import first_apology  # not while the server starts
+
+    return first_apology
 
 
 Others = Sequence[tuple[Place, Station]]

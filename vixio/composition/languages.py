@@ -1,4 +1,4 @@
-"""Languages of the settings that cannot be heard, spoken, or have no messages, with what to do."""
+"""Languages of the settings that cannot be heard, understood or spoken, with what to do."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from vixio.core.language_tags import covers, primary
 from vixio.core.messages import has_catalogue
 from vixio.providers import registry
 from vixio.settings import Settings
-from vixio.settings.provider import ASRSection, TTSSection
+from vixio.settings.provider import AgentSection, ASRSection, TTSSection
 
 _log = logging.getLogger(__name__)
 
 Speech = Literal["asr", "tts"]
+Section = ASRSection | AgentSection | TTSSection
 
 _SHIPPED: Final = {"asr": ("whisper", "funasr"), "tts": ("kokoro", "edge")}
 """Providers that need no settings and no account, the first one that fits is suggested."""
@@ -60,7 +61,7 @@ def gaps(settings: Settings) -> Iterator[LanguageGap]:
     """Yield each gap once. Blocking: descriptions of models are read."""
     seen: set[LanguageGap] = set()
     for _, each in profiles(settings):
-        for gap in (hearing(each), speaking(each), messages(each)):
+        for gap in (hearing(each), understanding(each), speaking(each), messages(each)):
             if gap is not None and gap not in seen:
                 seen.add(gap)
                 yield gap
@@ -76,6 +77,21 @@ def log_gaps(settings: Settings) -> None:
 def hearing(settings: Settings) -> LanguageGap | None:
     """Return the gap if no recogniser hears the language; None if one does, or may."""
     return _speech_gap("asr", "hears", settings.asr, settings.assistant.language)
+
+
+def understanding(settings: Settings) -> LanguageGap | None:
+    """Return the gap if the agent knows nothing of the language; None if it does, or may."""
+    return _understood(settings.agent, settings.assistant.language, "so it can only apologise")
+
+
+def understood_without_models(settings: Settings) -> LanguageGap | None:
+    """Return the gap of the phrase book in a list, whose models understand the language."""
+    for entry in getattr(settings.agent.options, "models", ()):
+        alone = {"name": entry.name, "options": entry.options}
+        section = settings.agent.model_copy(update=alone)
+        if gap := _understood(section, settings.assistant.language, "so it cannot stand in"):
+            return gap
+    return None
 
 
 def speaking(settings: Settings) -> LanguageGap | None:
@@ -95,8 +111,8 @@ def messages(settings: Settings) -> LanguageGap | None:
     )
 
 
-def known_languages(section: ASRSection | TTSSection) -> frozenset[str] | None:
-    """Return what the providers of a section hear or speak together.
+def known_languages(section: Section) -> frozenset[str] | None:
+    """Return what the providers of a section hear, understand or speak together.
 
     None if that is unknown of one of them. Blocking: descriptions of models are read.
     """
@@ -120,9 +136,19 @@ def listed(tags: Collection[str]) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-def names(section: ASRSection | TTSSection) -> str:
+def names(section: Section) -> str:
     """Return the names of the providers of a section that do the work."""
     return " and ".join(dict.fromkeys(part.name for _, part in section.parts()))
+
+
+def _understood(section: AgentSection, language: str, without: str) -> LanguageGap | None:
+    """Return the gap of an agent; ``without``: what it can do nevertheless."""
+    tags = known_languages(section)
+    if tags is None or covers(tags, language):
+        return None
+    ways = [*_own_option(section, language), "set `agent` to a language model (`vixio setup`)"]
+    fact = f"{names(section)} understands {listed(tags)}, not {language}, {without}"
+    return LanguageGap(language, fact, ", or ".join(ways))
 
 
 def _speech_gap(
@@ -140,7 +166,7 @@ def _speech_gap(
     return LanguageGap(language, fact, f"{advice} ({_READ})")
 
 
-def _own_option(section: ASRSection | TTSSection, language: str) -> Iterator[str]:
+def _own_option(section: Section, language: str) -> Iterator[str]:
     """Yield to set the provider's own language, where that is what keeps it from hearing."""
     for place, part in section.parts():
         field = type(part.options).model_fields.get("language")

@@ -22,6 +22,8 @@ AgentEvent = TextDelta | ToolCalled | ToolReturned
 class AgentRequest:
     """One turn: the user's words, and the conversation before it (without this turn).
 
+    ``language`` (BCP 47): of the user's words. ``voice``: what the voice speaks that the answer is
+    for; empty if it is unknown.
     ``runner`` runs the turn's tool calls. Without one the provider runs them itself and refuses
     tools that need the user's consent. ``committed`` returns once the turn may have effects; a
     provider awaits it before it runs a tool that does not go through ``runner``. ``note_model`` is
@@ -38,6 +40,7 @@ class AgentRequest:
     note_model: Callable[[ModelUse], None] | None = None
     emotion: str = ""
     committed: Callable[[], Awaitable[None]] | None = None
+    voice: str = ""
 
 
 class Agent(Protocol):

@@ -51,6 +51,59 @@ CONSENT: Mapping[str, Words] = {
         ),
         fill=("请", "吧", "啊", "呀", "嘛", "了", "的", "呢", "谢谢", "谢谢你", "那", "那就", "哦"),
     ),
+    "de": Words(
+        yes=(
+            *("ja", "jawohl", "jo", "jap", "klar", "na klar", "sicher", "gern", "gerne", "genau"),
+            *("richtig", "stimmt", "natürlich", "okay", "ok", "in ordnung", "einverstanden"),
+            *("mach das", "tu das", "mach es", "ich bin sicher", "auf jeden fall", "bestätigt"),
+        ),
+        no=(
+            *("nein", "nee", "nö", "auf keinen fall", "niemals", "lieber nicht", "nicht", "stopp"),
+            *("lass es", "lass das", "abbrechen", "halt", "warte", "doch nicht", "bloß nicht"),
+        ),
+        fill=("bitte", "danke", "dann", "doch", "also", "mal", "na", "gut", "jetzt", "äh", "oh"),
+    ),
+    "es": Words(
+        yes=(
+            *("sí", "si", "claro", "claro que sí", "vale", "ok", "de acuerdo", "por supuesto"),
+            *("correcto", "exacto", "hazlo", "hágalo", "adelante", "seguro", "estoy seguro"),
+            *("estoy segura", "desde luego", "confirmo", "está bien"),
+        ),
+        no=(
+            *("no", "nunca", "jamás", "mejor no", "de ninguna manera", "para", "espera", "déjalo"),
+            *("cancela", "cancélalo", "no lo hagas", "no lo haga", "ahora no"),
+        ),
+        fill=("por favor", "gracias", "pues", "bueno", "entonces", "ahora", "ya", "eh", "ah"),
+    ),
+    "fr": Words(
+        yes=(
+            *("oui", "ouais", "si", "d'accord", "ok", "bien sûr", "certainement", "tout à fait"),
+            *("exact", "exactement", "vas y", "allez y", "fais le", "faites le", "je confirme"),
+            *("j'en suis sûr", "j'en suis sûre", "absolument", "volontiers"),
+        ),
+        no=(
+            *("non", "jamais", "surtout pas", "pas du tout", "arrête", "arrêtez", "annule"),
+            *("annulez", "attends", "attendez", "laisse tomber", "ne le fais pas"),
+            *("ne le faites pas", "pas maintenant"),
+        ),
+        fill=(
+            *("s'il te plaît", "s'il vous plaît", "merci", "alors", "bon", "ben", "euh"),
+            "maintenant",
+        ),
+    ),
+    "ja": Words(  # without 大丈夫 and いいです, which mean both
+        yes=(
+            *("はい", "ええ", "うん", "いいよ", "いいですよ", "オーケー", "もちろん", "そうです"),
+            *("その通り", "その通りです", "お願い", "お願いします", "やって", "やってください"),
+            *("実行して", "実行してください"),
+        ),
+        no=(
+            *("いいえ", "いや", "ううん", "だめ", "ダメ", "駄目", "やめて", "やめてください"),
+            *("違う", "違います", "しないで", "しないでください", "キャンセル", "結構です"),
+            *("やめる", "待って"),
+        ),
+        fill=("じゃあ", "では", "ありがとう", "どうぞ", "あの", "ああ"),
+    ),
 }
 """Language (the first part of BCP 47) → its words."""
 

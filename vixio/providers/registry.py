@@ -77,7 +77,7 @@ class ProviderFactory(Generic[SettingsT, ProviderT_co]):
     Raises ProviderError. None: the provider has no list.
     """
     languages: Callable[[SettingsT], Collection[str] | None] = lambda _: None
-    """The languages (BCP 47) that a recogniser hears, or a voice speaks, with these settings.
+    """The languages (BCP 47) that it hears, understands or speaks, with these settings.
 
     ``vixio serve`` and ``vixio check`` say so if the assistant's is not among them. None: unknown.
     May read small files, must not load a model or ask a service.

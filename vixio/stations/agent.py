@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
 
 from vixio.core.chunk import Chunk, TextDelta, UserTurn
 from vixio.core.errors import blamed_on
+from vixio.core.history import AssistantMessage
 from vixio.core.messages import message
+from vixio.core.messages.apology import not_understood
 from vixio.core.station import Emit, ReplyStation, StationContext
 from vixio.core.streams import closing
 from vixio.core.timeouts import Timeouts
@@ -27,9 +29,15 @@ class AgentStation(ReplyStation):
         timeouts: Timeouts | None = None,
         *,
         follow_tools: bool = False,
+        first_apology: Callable[[str], str] | None = None,
     ) -> None:
-        """``follow_tools``: hand every change of the session's tool set to the agent."""
+        """``follow_tools``: hand every change of the session's tool set to the agent.
+
+        ``first_apology``: of an agent that knows commands only, returns the key of what is said, in
+        a language, the first time that nothing was understood.
+        """
         self._agent = agent
+        self._first_apology = first_apology
         self._timeouts = timeouts
         self._follow_tools = follow_tools
         self._runner: TurnRunner | None = None
@@ -49,10 +57,7 @@ class AgentStation(ReplyStation):
                     yield chunk
                 elif not chunk.understood:
                     self.context.timeline(chunk.turn_id).outcome = "not_understood"
-                    # Not in the language of the chunk: a recogniser that understood nothing of it
-                    # names the one language that it knows.
-                    words = message("not_understood", self.context.language)
-                    yield TextDelta(chunk.turn_id, words)
+                    yield TextDelta(chunk.turn_id, self._apology(chunk.turn_id))
                 else:
                     async with closing(self._answer(chunk)) as answer:
                         async for piece in answer:
@@ -63,6 +68,18 @@ class AgentStation(ReplyStation):
         if self._runner is not None:
             self._runner.close()
         await self._agent.close()
+
+    def _apology(self, turn_id: int) -> str:
+        # Not in the language of the turn: a recogniser that understood nothing of it names the one
+        # language that it knows.
+        language, history = self.context.language, self.context.history
+        first = self._first_apology(language) if self._first_apology else ""
+        said = [item.text for item in history.items() if isinstance(item, AssistantMessage)]
+        words = not_understood(language, said, first)
+        if first and words == message(first, language):  # the agent has to know that it was said
+            history.begin(turn_id)
+            history.append(turn_id, AssistantMessage(words))
+        return words
 
     async def _answer(self, turn: UserTurn) -> AsyncIterator[Chunk]:
         if self._runner is None:

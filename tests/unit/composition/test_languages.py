@@ -9,7 +9,15 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from vixio.composition.languages import gaps, hearing, known_languages, log_gaps, speaking
+from vixio.composition.languages import (
+    gaps,
+    hearing,
+    known_languages,
+    log_gaps,
+    speaking,
+    understanding,
+    understood_without_models,
+)
 from vixio.core.extras import checkout, how_to_install
 from vixio.core.language_tags import covers
 from vixio.providers import registry
@@ -106,6 +114,32 @@ def test_a_language_that_nothing_known_speaks() -> None:
     )
 
 
+def test_a_language_without_a_phrase_book() -> None:
+    gap = understanding(of("ko"))
+    assert gap is not None
+    assert str(gap) == (
+        "phrasebook understands de, en, es, fr, ja, zh, not ko, so it can only apologise: "
+        "set `agent` to a language model (`vixio setup`)"
+    )
+    assert understanding(of("de-AT")) is None
+    assert understanding(of("ko", agent=OPENAI)) is None
+    fixed = understanding(of("de", agent={"name": "phrasebook", "language": "en"}))
+    assert fixed is not None
+    assert fixed.advice.startswith("remove agent.language or set assistant.language alike, or ")
+
+
+def test_behind_a_model_the_phrase_book_is_no_gap_at_start() -> None:
+    models = [OPENAI, {"name": "phrasebook"}]
+    settings = of("ko", asr=OPENAI, agent={"name": "fallback", "models": models})
+    assert list(gaps(settings)) == []
+    gap = understood_without_models(settings)
+    assert gap is not None
+    assert gap.fact == (
+        "phrasebook understands de, en, es, fr, ja, zh, not ko, so it cannot stand in"
+    )
+    assert understood_without_models(of("fr", agent=settings.agent.given())) is None
+
+
 def test_devices_have_languages_too() -> None:
     devices: dict[str, Any] = {"02:*": {"language": "fr"}, "04:*": {"language": "fr"}, "06:*": {}}
     found = [gap.fact for gap in gaps(of("en", devices=devices))]
@@ -115,11 +149,11 @@ def test_devices_have_languages_too() -> None:
 
 
 def test_messages_of_a_folder(tmp_path: Path) -> None:
-    (gap,) = gaps(of("nl", asr=OPENAI))
+    (gap,) = gaps(of("nl", asr=OPENAI, agent=OPENAI))
     assert gap.fact == "there is no catalogue of messages in nl, English ones are used"
     (tmp_path / "nl.po").write_text('msgid "done"\nmsgstr "Klaar."\n', encoding="utf-8")
     own = {"language": "nl", "messages": str(tmp_path)}
-    assert list(gaps(of("nl", assistant=own, asr=OPENAI))) == []
+    assert list(gaps(of("nl", assistant=own, asr=OPENAI, agent=OPENAI))) == []
 
 
 def test_a_provider_of_others_that_fails_to_say(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,9 +174,10 @@ def test_each_gap_is_one_warning(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         log_gaps(of("nl"))
     fields = [record.__dict__ for record in caplog.records]
-    assert [each["language"] for each in fields] == ["nl", "nl"]
+    assert [each["language"] for each in fields] == ["nl", "nl", "nl"]
     assert fields[0]["reason"] == "pocketsphinx hears en, not nl"
-    assert fields[1]["advice"].startswith("add nl.po to a folder")
+    assert fields[1]["reason"].startswith("phrasebook understands de, en, es, fr, ja, zh, not nl")
+    assert fields[2]["advice"].startswith("add nl.po to a folder")
     assert {record.getMessage() for record in caplog.records} == {
         "the configuration does not fit the language"
     }

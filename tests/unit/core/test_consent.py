@@ -11,6 +11,17 @@ from vixio.core.consent import CONSENT, is_no, is_yes
         *("yes", "Yes.", "YES!", "yes please", "Yes, please do.", "ok", "okay, do it", "sure"),
         *("of course", "go ahead", "Well, yes", "oh yes yes", "that’s right", "I'm sure, thanks"),
         *(
+            "ja",
+            "Ja, bitte.",
+            "na klar",
+            "sí",
+            "Sí, claro.",
+            "vale, por favor",
+            "oui",
+            "Bien sûr !",
+        ),
+        *("Oui, vas-y.", "はい", "はい、お願いします。", "いいですよ"),
+        *(
             "是",
             "是的。",
             "好的",
@@ -32,6 +43,8 @@ def test_a_yes(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        *("ja aber nicht jetzt", "nicht", "sí pero no", "si no", "oui mais non", "bon", "ja nein"),
+        *("はい、いいえ", "大丈夫です", "いいです", "そうですね", "jawohl nicht"),
         *("", " ", "?", "please", "yes but not the bedroom", "no", "yes no", "no yes", "not sure"),
         *(
             "yes or no",
@@ -68,7 +81,18 @@ def test_no_yes(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["no", "No, thanks.", "please don't", "stop", "不要", "算了吧", "不用了，谢谢"]
+    "text",
+    [
+        *("nein", "Nein, danke.", "lieber nicht", "no, gracias", "mejor no", "non merci", "いいえ"),
+        *("だめ", "やめてください"),
+        "no",
+        "No, thanks.",
+        "please don't",
+        "stop",
+        "不要",
+        "算了吧",
+        "不用了，谢谢",
+    ],
 )
 def test_a_no(text: str) -> None:
     assert is_no(text)

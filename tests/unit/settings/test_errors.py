@@ -127,10 +127,10 @@ def failure(path: Path, environment: dict[str, str] | None = None) -> str:
         ("server: {host: ''}", ":1: server.host: expected text of at least 1 character, found ''"),
         ("asr: {model: [7]}", ":1: asr.model: expected a path, found a list"),
         (
-            "asr: {language: fr}",
+            "asr: {language: ko}",
             (
-                ":1: asr.language: expected en or zh, since there are no other phrase books, "
-                "found 'fr'"
+                ":1: asr.language: expected de, en, es, fr, ja or zh, since there are no other "
+                "phrase books, found 'ko'"
             ),
         ),
         ("server: 5", ":1: server: expected a mapping (`key: value` lines), found 5"),

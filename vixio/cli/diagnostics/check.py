@@ -10,7 +10,13 @@ from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from vixio.cli.diagnostics.check_languages import Remark, try_hearing, try_messages, try_speaking
+from vixio.cli.diagnostics.check_languages import (
+    Remark,
+    try_hearing,
+    try_messages,
+    try_speaking,
+    try_understanding,
+)
 from vixio.cli.diagnostics.check_ports import try_ports
 from vixio.cli.diagnostics.check_providers import try_agent, try_asr, try_tts, try_vad, try_vision
 from vixio.cli.diagnostics.check_server import (
@@ -136,10 +142,10 @@ def _one_line(error: BaseException) -> str:
     return " ".join(str(error).split())
 
 
-_SECTIONS = {"hearing": "asr", "speaking": "tts"}
+_SECTIONS = {"hearing": "asr", "answers": "agent", "speaking": "tts"}
 """The sections of which a line is about, where the names differ."""
 
-_BY_LANGUAGE = ("tts", "hearing", "speaking", "messages")
+_BY_LANGUAGE = ("tts", "hearing", "answers", "speaking", "messages")
 """The lines that there are for each language that a device has."""
 
 _OF_DEVICES = {*PROVIDERS, *_BY_LANGUAGE}
@@ -156,6 +162,7 @@ PROBES: dict[str, Probe] = {
     "tts": try_tts,
     "vision": try_vision,
     "hearing": try_hearing,
+    "answers": try_understanding,
     "speaking": try_speaking,
     "messages": try_messages,
     "tools": try_tools,

@@ -1,4 +1,4 @@
-"""Looks whether the assistant's language is heard and spoken, and has messages."""
+"""Looks whether the assistant's language is heard, understood and spoken, and has messages."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ import asyncio
 
 from vixio.composition.languages import (
     LanguageGap,
+    Section,
     hearing,
     known_languages,
     messages,
     names,
     speaking,
+    understanding,
+    understood_without_models,
 )
 from vixio.core.errors import ConfigError, VixioError
 from vixio.settings import Settings
-from vixio.settings.provider import ASRSection, TTSSection
 
 
 class Remark(VixioError):
@@ -25,6 +27,15 @@ async def try_hearing(settings: Settings) -> str:
     """Return which recogniser hears the language."""
     gap = await asyncio.to_thread(hearing, settings)
     return await asyncio.to_thread(_judged, gap, settings.asr, settings)
+
+
+async def try_understanding(settings: Settings) -> str:
+    """Return which agent understands the language. Raises Remark for one that cannot stand in."""
+    gap = await asyncio.to_thread(understanding, settings)
+    said = await asyncio.to_thread(_judged, gap, settings.agent, settings)
+    if (gap := await asyncio.to_thread(understood_without_models, settings)) is not None:
+        raise Remark(gap.fact)
+    return said
 
 
 async def try_speaking(settings: Settings) -> str:
@@ -41,7 +52,7 @@ async def try_messages(settings: Settings) -> str:
     return f"{settings.assistant.language}: there is a catalogue"
 
 
-def _judged(gap: LanguageGap | None, section: ASRSection | TTSSection, settings: Settings) -> str:
+def _judged(gap: LanguageGap | None, section: Section, settings: Settings) -> str:
     if gap is not None:
         raise ConfigError(str(gap))
     language, tags = settings.assistant.language, known_languages(section)

@@ -136,7 +136,7 @@ async def _ask(settings: Settings, trial: Trial[AgentBackend], row: Row) -> None
         language = settings.assistant.language
         row.fail(
             f"{name}answered {quoted(greeting(language))} with an apology: {quoted(words)}; the "
-            f"phrase book knows {' and '.join(LANGUAGES)}, a language model {language} as well"
+            f"phrase book knows {', '.join(LANGUAGES)}, a language model {language} as well"
         )
     elif model is not None and model.passed_over:
         missing = ", ".join(_with_reason(each, reasons) for each in model.passed_over)

@@ -240,10 +240,6 @@ class Reply:
             tools.withdraw()
 
     @property
-    def _language(self) -> str:
-        return self.turn.language or self._context.language
-
-    @property
     def _failed(self) -> bool:
         return self._sentences is not None
 
@@ -280,7 +276,7 @@ class Reply:
             if not await self._play(stream, timeouts.turn, length):
                 self._context.counters.add("turn.too_long")
                 self._misses_words = True
-                words = message("too_long", self._language)
+                words = message("too_long", self._context.language)
                 closing_words = self._engine.speak(self.turn.turn_id, words, recurring=True)
                 await self._play(closing_words, timeouts.apology)
         except (ConnectionClosed, SpeechWithdrawn):
@@ -303,7 +299,8 @@ class Reply:
     async def _apologise(self, fault: Fault) -> None:
         """Say what happened; if that fails too, it is shown."""
         self._filler.over = True
-        language = self._language
+        # Not that of the turn: a recogniser may name one that the voice does not speak.
+        language = self._context.language
         words = fault.words(language)
         spoken_before = self._made_something
         self._made_something = False

@@ -33,8 +33,8 @@ class ToolContext:
 
     ``user``: name of the device's user, empty if unknown. ``person``: id of the person that the
     device belongs to, empty if it is nobody's; facts are stored by person, else by device.
-    ``language``: of the turn (BCP 47). One made without arguments, as in a test, belongs to no
-    session, and what is said through it is dropped.
+    ``language``: of the device's voice (BCP 47). One made without arguments, as in a test, belongs
+    to no session, and what is said through it is dropped.
     """
 
     device_id: str = ""

@@ -171,10 +171,10 @@ class PreparedTurn:
         turn, context = self.turn, self._context
         await self._runner.ready(turn.turn_id)
         before = context.history.items()
-        language = turn.language or context.language
+        voice = context.language or turn.language
         if context.session_tools is not None:
             self._tools = context.session_tools.begin_turn(
-                turn.turn_id, language, from_any_thread(self._said), self._may_act
+                turn.turn_id, voice, from_any_thread(self._said), self._may_act
             )
         self._ready = True
         if self._committed:
@@ -185,12 +185,13 @@ class PreparedTurn:
             turn.turn_id,
             turn.text,
             before,
-            language,
+            turn.language or voice,
             self._tools,
             context.device_id,
             self._note,
             turn.emotion,
             self._may_act,
+            voice,
         )
 
     async def _stream(self, request: AgentRequest) -> None:

@@ -1,7 +1,7 @@
 """The tools of the agent: timers, reminders, alarms, messages to other devices, announcements.
 
 Each answers with data for a model, and with ``spoken``: the words for a voice, in the language of
-the turn, which the phrase book says as they are.
+the device's voice, which the phrase book says as they are.
 """
 
 from __future__ import annotations

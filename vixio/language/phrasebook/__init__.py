@@ -1,6 +1,6 @@
 """The closed vocabulary that the offline assistant understands without a model.
 
-Sentence templates in YAML, one file per language (``data/en.yaml``, ``data/zh.yaml``), in the
+Sentence templates in YAML, one file per language (``data/en.yaml``, ``data/de.yaml``), in the
 syntax of hassil; ``make phrasebook`` compiles them into the files that are loaded. Each intent has
 a plain reply, or a tool call with its arguments and a reply that is filled from the tool's result.
 Tools without a template get automatic phrases. The same compiled phrases answer text
@@ -9,7 +9,7 @@ Tools without a template get automatic phrases. The same compiled phrases answer
 
 Use in an agent::
 
-    book = PhraseBook.load("en")                       # "en", "en-US", "zh", "zh-CN"; cached
+    book = PhraseBook.load("en")                       # "en", "en-US", "de-AT"; cached
     phrases = book.compile(                            # cached by content, cheap to call each turn
         [ToolSignature(alias=t.name, description=t.description, parameters=t.params_json_schema)
          for t in tools]
@@ -29,7 +29,7 @@ Use in an agent::
 user message again and pass the tool outputs that follow it.
 """
 
-from vixio.language.phrasebook.book import LANGUAGES, PhraseBook
+from vixio.language.phrasebook.book import LANGUAGES, PhraseBook, first_apology
 from vixio.language.phrasebook.compiled import CompiledPhrases
 from vixio.language.phrasebook.grammar import Grammar
 from vixio.language.phrasebook.match import Call, Match
@@ -46,5 +46,6 @@ __all__ = [
     "Result",
     "ToolSignature",
     "fingerprint",
+    "first_apology",
     "signatures",
 ]

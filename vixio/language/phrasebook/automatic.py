@@ -33,7 +33,7 @@ from vixio.language.phrasebook.slots import (
     required_of,
 )
 from vixio.language.phrasebook.template import SENTENCE, Automatic, Intent, Language
-from vixio.language.phrasebook.text import is_han, join, tokenize
+from vixio.language.phrasebook.text import is_unspaced, join, tokenize
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _WORD_GAP = re.compile(r"[_\s-]+")
@@ -44,7 +44,6 @@ _OF_ITSELF = frozenset({"state", "power", "status", "on", "enabled", "enable", "
 
 MAX_DESCRIPTION_WORDS = 8
 """A description of up to this length may be used as a command; a longer one is an explanation."""
-_MAX_DESCRIPTION_HAN = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +98,7 @@ class _Maker:
         self._alias = alias
         self._name = name
         self._description = description.strip()
-        self._language = language
         self._data = language.automatic
-        self._chinese = language.code == "zh"
 
     def intents(
         self, properties: Mapping[str, Any], required: tuple[str, ...]
@@ -125,7 +122,7 @@ class _Maker:
             sentences = [*self._fill("query", thing=thing), *self._described(query=True)]
             if name.thing and name.rest:
                 sentences += self._fill("query_short", thing=thing)
-            said = self._said((*name.thing, *name.rest))
+            said = self._said_of(name.rest)
             yield from self._make("query", "query", sentences, {}, {"thing": said}, given)
             return
         verb = name.verb.replace("switch_", "turn_").replace("power_", "turn_")
@@ -139,8 +136,7 @@ class _Maker:
         sentences = self._described()
         # A single word is not a command: it is recognised too easily in other words.
         alone = alt(*(way for way in ways(action) if isinstance(way, Seq)))
-        if self._chinese or len(name.action) > 1:
-            sentences += self._fill("action", action=alone)
+        sentences += self._fill("action", action=alone)
         if name.thing:
             sentences += self._fill("object_verb", object=thing, action=action)
             if not name.rest:
@@ -162,7 +158,7 @@ class _Maker:
         arguments = {argument: "{value}"}
         rest = name.rest or (() if argument == "value" else (argument,))
         thing = self._thing(rest)
-        said = {"thing": self._said((*name.thing, *rest))}
+        said = {"thing": self._said_of(rest)}
         if on_off:
             if rest and rest[-1] in _OF_ITSELF and name.thing:
                 thing = alt(thing, self._words(name.thing))
@@ -210,7 +206,7 @@ class _Maker:
             tool=self._alias,
             arguments=arguments or {},
             missing="" if kind == "query" else self._data.replies["done"],
-            polite=kind != "query" or self._chinese,
+            polite=kind != "query" or self._data.polite_queries,
             final=self._name.verb in self._data.final_verbs,
             automatic=True,
         )
@@ -228,14 +224,19 @@ class _Maker:
 
     def _thing(self, rest: tuple[str, ...]) -> Node:
         """Name a property: "lamp brightness", "brightness of the lamp"."""
+        both = self._words((*self._name.thing, *rest))
+        return alt(both, *self._property("property", rest))
+
+    def _said_of(self, rest: tuple[str, ...]) -> str:
+        """Return what a property is called in a reply."""
+        ways = self._property("said", rest)
+        return join(first_sentence(ways[0])) if ways else self._said((*self._name.thing, *rest))
+
+    def _property(self, key: str, rest: tuple[str, ...]) -> list[Node]:
         thing = self._name.thing
         if not rest or not thing:
-            return self._words((*thing, *rest))
-        both = self._words((*thing, *rest))
-        if self._chinese:
-            return alt(both, seq(self._words(thing), Word("的"), self._words(rest)))
-        of = seq(Word("of"), alt(Word("the"), NOTHING))
-        return alt(both, seq(self._words(rest), of, self._words(thing)))
+            return []
+        return self._fill(key, object=self._words(thing), rest=self._words(rest))
 
     def _words(self, names: tuple[str, ...]) -> Node:
         """Return the spoken form of a name's words; the longest known parts first."""
@@ -250,7 +251,7 @@ class _Maker:
                     break
             else:
                 word = nodes.words(names[index])
-                if word == NOTHING or (self._chinese and not _chinese(word)):
+                if word == NOTHING or not (self._data.own_names or _own_script(word, self._data)):
                     return IMPOSSIBLE
                 said.append(word)
                 index += 1
@@ -275,10 +276,9 @@ class _Maker:
         found = tokenize(first).words
         if not found or not all(word.isalpha() for word in found):
             return []
-        if self._chinese:
-            if len(found) > _MAX_DESCRIPTION_HAN or len(found) < 2 or not all(map(is_han, found)):
-                return []
-            return [seq(*map(Word, found))]
+        if not self._data.own_names:
+            pattern = self._data.descriptions
+            return [seq(*map(Word, found))] if pattern and pattern.fullmatch("".join(found)) else []
         if not 2 <= len(found) <= MAX_DESCRIPTION_WORDS or not all(map(str.isascii, found)):
             return []
         the = alt(Word("the"), NOTHING)
@@ -312,5 +312,7 @@ def first_sentence(node: Node) -> list[str]:
     return []
 
 
-def _chinese(node: Node) -> bool:
-    return all(isinstance(leaf, Word) and is_han(leaf.text) for leaf in nodes.leaves(node))
+def _own_script(node: Node, data: Automatic) -> bool:
+    return data.descriptions is not None and all(
+        isinstance(leaf, Word) and is_unspaced(leaf.text) for leaf in nodes.leaves(node)
+    )

@@ -6,13 +6,16 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from functools import lru_cache
 
+from vixio.core.errors import ConfigError
+from vixio.core.language_tags import primary
 from vixio.language.phrasebook.compiled import CompiledPhrases
 from vixio.language.phrasebook.signature import ToolSignature, fingerprint
 from vixio.language.phrasebook.stored import load_language
 from vixio.language.phrasebook.template import Language
 
-LANGUAGES = ("en", "zh")
-"""The languages with a phrase book; the first one serves unknown languages."""
+LANGUAGES = ("de", "en", "es", "fr", "ja", "zh")
+"""The languages with a phrase book."""
+
 
 MAX_COMPILED = 64
 """Compiled tool lists that are kept. Devices of one kind share theirs."""
@@ -26,14 +29,16 @@ class PhraseBook:
         self._compiled: OrderedDict[str, CompiledPhrases] = OrderedDict()
 
     @classmethod
-    def load(cls, language: str = "") -> PhraseBook:
-        """Return the book of a BCP 47 tag ("en-US" is English), the default one if it is unknown.
+    def load(cls, language: str) -> PhraseBook:
+        """Return the book of a BCP 47 tag ("en-US" is English).
 
-        Takes about 10 ms the first time; the same object each time. Raises ConfigError if a
-        packaged file is broken.
+        Takes about 10 ms the first time; the same object each time. Raises ConfigError if there is
+        none, and if a packaged file is broken.
         """
-        code = language.replace("_", "-").split("-")[0].lower()
-        return _load(code if code in LANGUAGES else LANGUAGES[0])
+        code = primary(language)
+        if code not in LANGUAGES:
+            raise ConfigError(f"there is no phrase book for the language {language!r}")
+        return _load(code)
 
     @property
     def language(self) -> str:
@@ -58,3 +63,8 @@ class PhraseBook:
 @lru_cache(maxsize=len(LANGUAGES))
 def _load(code: str) -> PhraseBook:
     return PhraseBook(load_language(code))
+
+
+def first_apology(language: str) -> str:
+    """Return the key of what is said to the first words that mean nothing (BCP 47)."""
+    return "not_understood_first" if primary(language) in LANGUAGES else "no_phrase_book"

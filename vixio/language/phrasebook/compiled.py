@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from vixio.core.messages import message
 from vixio.core.tools.names import safe_tool_name
@@ -15,9 +15,16 @@ from vixio.language.phrasebook.matcher import Filled, Reader, walk
 from vixio.language.phrasebook.nodes import Node, Slot
 from vixio.language.phrasebook.reply import Renderer
 from vixio.language.phrasebook.signature import ToolSignature
-from vixio.language.phrasebook.slots import SlotKind, TextSlot, kind_of, properties_of, required_of
+from vixio.language.phrasebook.slots import (
+    ChoiceSlot,
+    SlotKind,
+    TextSlot,
+    kind_of,
+    properties_of,
+    required_of,
+)
 from vixio.language.phrasebook.template import Intent, Language
-from vixio.language.phrasebook.text import Tokens, join, tokenize
+from vixio.language.phrasebook.text import Tokens, fold, join, tokenize
 
 MAX_EXAMPLES = 6
 """Sentences that the help names; a listener cannot remember more."""
@@ -46,7 +53,7 @@ class CompiledPhrases:
     ) -> None:
         self.fingerprint = fingerprint
         self._language = language
-        self._renderer = Renderer(language.code, language.on_off_said, _said(language))
+        self._renderer = Renderer(language, _said(language))
         self._tools = {tool.alias: tool for tool in tools}
         self._sentences: list[_Sentence] = []
         self._named: set[str] = set()
@@ -67,7 +74,7 @@ class CompiledPhrases:
             if first is None:
                 self._by_anything.append(number)
             else:
-                for word in first:
+                for word in set(map(fold, first)):
                     self._by_first.setdefault(word, []).append(number)
 
     @property
@@ -78,10 +85,10 @@ class CompiledPhrases:
     def match(self, text: str) -> Match | None:
         """Return the meaning of ``text`` (typed or recognised); None if it is not understood."""
         tokens = tokenize(text, self._language.rewrites)
-        match = self._match(tokens, text)
+        match = self._match(tokens.folded(), text)
         if match is None and (plain := tokenize(text)).words != tokens.words:
             # A shorthand of the language may be a word of a tool.
-            match = self._match(plain, text)
+            match = self._match(plain.folded(), text)
         return match
 
     def _match(self, tokens: Tokens, text: str) -> Match | None:
@@ -106,6 +113,29 @@ class CompiledPhrases:
                     )
         return None
 
+    def answering(self, match: Match) -> Match | None:
+        """Return ``match``, of another language's book, with the words of this one.
+
+        None if it has no intent of that name, or if free words of the user belong to the reply.
+        """
+        meant = _meaning(match.intent)
+        for sentence in self._sentences:
+            intent = sentence.binding.intent
+            if _meaning(intent.name) != meant or sentence.binding.tool != match.binding.tool:
+                continue
+            said = [_said_as(sentence, each) for each in match.filled]
+            if None in said:
+                return None
+            return replace(
+                match,
+                binding=sentence.binding,
+                filled=tuple(each for each in said if each is not None),
+                language=self._language.code,
+                renderer=self._renderer,
+                help=self._help() if match.help else "",
+            )
+        return None
+
     def grammar(
         self, speakable: Callable[[str], bool] | None = None, more: Sequence[str] = ()
     ) -> Grammar:
@@ -114,7 +144,7 @@ class CompiledPhrases:
         ``speakable``: whether a word has a pronunciation. Sentences with other words are left out.
         ``more``: phrases that are no sentences of the book, and may be spoken too.
         """
-        builder = GrammarBuilder(self._language.code, speakable)
+        builder = GrammarBuilder(self._language.numbers, speakable)
         builder.politeness(self._language.before, self._language.after)
         for sentence in self._sentences:
             builder.add(sentence.node, sentence.slots, polite=sentence.binding.intent.polite)
@@ -131,8 +161,11 @@ class CompiledPhrases:
             if intent.example:
                 found[intent.example] = None
         seen: set[str] = set()
+        kinds = self._language.automatic.examples
         for item in self._sentences:
             intent = item.binding.intent
+            if kinds and intent.name.partition(":")[0] not in kinds:
+                continue
             if intent.automatic and intent.name not in seen and not item.slots:
                 seen.add(intent.name)
                 found[join(first_sentence(item.node))] = None
@@ -157,11 +190,11 @@ class CompiledPhrases:
     def _walk(
         self, node: Node, at: int, tokens: Tokens
     ) -> Iterator[tuple[int, tuple[Filled, ...]]]:
-        return walk(node, at, Reader(tokens, {}, self._language.code))
+        return walk(node, at, Reader(tokens, {}, self._language.numbers))
 
     def _read(self, sentence: _Sentence, at: int, tokens: Tokens) -> tuple[Filled, ...] | None:
         size = len(tokens.words)
-        reader = Reader(tokens, sentence.slots, self._language.code)
+        reader = Reader(tokens, sentence.slots, self._language.numbers)
         for end, filled in walk(sentence.node, at, reader):
             if end == size:
                 return filled
@@ -200,7 +233,7 @@ class CompiledPhrases:
                     if kind is None:
                         return
                     slots[leaf.name] = kind
-        given = {*slots, *intent.arguments}
+        given = {*(_argument_of(slot, intent) for slot in slots), *intent.arguments}
         if not _covers(required_of(tool.parameters), given, schema):
             return
         self._named.update({tool.alias, then_tool} - {""})
@@ -219,6 +252,21 @@ class CompiledPhrases:
             used = {leaf.name for leaf in nodes.leaves(node) if isinstance(leaf, Slot)}
             kinds = {name: kind for name, kind in slots.items() if name in used}
             self._sentences.append(_Sentence(node, kinds, binding))
+
+
+def _meaning(intent: str) -> str:
+    """Return an intent's name without what tells heard sentences from typed ones."""
+    return intent.removesuffix("_heard").removesuffix("_typed")
+
+
+def _said_as(sentence: _Sentence, filled: Filled) -> Filled | None:
+    """Return a slot with the words of ``sentence``'s language; None if there are none."""
+    if type(filled.value) is int or f"{{{filled.name}}}" not in sentence.binding.intent.reply:
+        return filled
+    kind = sentence.slots.get(filled.name)
+    choices = kind.choices if isinstance(kind, ChoiceSlot) else ()
+    same = (said for said, value in choices if value == filled.value)
+    return next((replace(filled, said=join(first_sentence(said))) for said in same), None)
 
 
 def _argument_of(slot: str, intent: Intent) -> str:

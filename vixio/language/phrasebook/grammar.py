@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from vixio.language.phrasebook import numbers
 from vixio.language.phrasebook.nodes import (
     IMPOSSIBLE,
     NOTHING,
@@ -23,6 +22,7 @@ from vixio.language.phrasebook.nodes import (
     alt,
     seq,
 )
+from vixio.language.phrasebook.numbers import Numbers, spoken_range
 from vixio.language.phrasebook.slots import ChoiceSlot, NumberSlot, SlotKind
 
 Arcs = tuple[tuple[tuple[str, int], ...], ...]
@@ -106,8 +106,8 @@ class GrammarBuilder:
     are left out.
     """
 
-    def __init__(self, language: str, speakable: Callable[[str], bool] | None = None) -> None:
-        self._language = language
+    def __init__(self, numbers: Numbers, speakable: Callable[[str], bool] | None = None) -> None:
+        self._numbers = numbers
         self._speakable = speakable
         self._nfa = _Nfa()
         self._start = self._nfa.state()
@@ -150,11 +150,12 @@ class GrammarBuilder:
         if isinstance(node, Alt):
             return alt(*(self._usable(item, slots) for item in node.items))
         if isinstance(node, Word):
-            return node if self._speakable is None or self._speakable(node.text) else IMPOSSIBLE
+            word = Word(node.text.lower())
+            return word if self._speakable is None or self._speakable(word.text) else IMPOSSIBLE
         kind = slots.get(node.name) if isinstance(node, Slot) else None
         if isinstance(kind, ChoiceSlot):
             return alt(*(self._usable(said, slots) for said, _ in kind.choices))
-        if isinstance(kind, NumberSlot) and numbers.spoken_range(kind.low, kind.high):
+        if isinstance(kind, NumberSlot) and spoken_range(kind.low, kind.high):
             return node
         return IMPOSSIBLE
 
@@ -178,7 +179,7 @@ class GrammarBuilder:
         else:
             kind = slots[node.name]
             if isinstance(kind, NumberSlot):
-                self._splice(_number_grammar(self._language, kind.low, kind.high), start, end)
+                self._splice(_number_grammar(self._numbers, kind.low, kind.high), start, end)
 
     def _splice(self, part: Grammar, start: int, end: int) -> None:
         nfa = self._nfa
@@ -192,11 +193,11 @@ class GrammarBuilder:
 
 
 @lru_cache(maxsize=256)
-def _number_grammar(language: str, low: int, high: int) -> Grammar:
+def _number_grammar(numbers: Numbers, low: int, high: int) -> Grammar:
     nfa = _Nfa()
     start, end = nfa.state(), nfa.state()
-    for number in numbers.spoken_range(low, high):
-        for way in numbers.say(number, language):
+    for number in spoken_range(low, high):
+        for way in numbers.say(number):
             at = start
             for word in way[:-1]:
                 after = nfa.state()

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from vixio.language.phrasebook import numbers
 from vixio.language.phrasebook.nodes import Alt, Node, Seq, Slot, Word
+from vixio.language.phrasebook.numbers import Numbers
 from vixio.language.phrasebook.slots import AS_SAID, ChoiceSlot, NumberSlot, SlotKind, TextSlot
-from vixio.language.phrasebook.text import Tokens
+from vixio.language.phrasebook.text import Tokens, fold
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,17 +23,17 @@ class Filled:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """The input of a walk besides the tree."""
+    """The input of a walk besides the tree; the words of ``tokens`` are folded."""
 
     tokens: Tokens
     slots: Mapping[str, SlotKind]
-    language: str
+    numbers: Numbers
 
 
 def walk(node: Node, at: int, reader: Reader) -> Iterator[tuple[int, tuple[Filled, ...]]]:
     """Yield where each match of ``node`` from token ``at`` ends, and the slots that it filled."""
     if isinstance(node, Word):
-        if at < len(reader.tokens.words) and reader.tokens.words[at] == node.text:
+        if at < len(reader.tokens.words) and reader.tokens.words[at] == fold(node.text):
             yield at + 1, ()
     elif isinstance(node, Seq):
         yield from _walk_items(node.items, at, reader)
@@ -59,7 +59,7 @@ def _walk_slot(name: str, at: int, reader: Reader) -> Iterator[tuple[int, tuple[
     kind = reader.slots.get(name)
     tokens = reader.tokens
     if isinstance(kind, NumberSlot):
-        for end, number in numbers.read(tokens.words, at, reader.language):
+        for end, number in reader.numbers.read(tokens.words, at):
             if not kind.bounded or kind.low <= number <= kind.high:
                 yield end, (Filled(name, number, str(number)),)
     elif isinstance(kind, ChoiceSlot):

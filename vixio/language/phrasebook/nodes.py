@@ -54,6 +54,12 @@ def words(text: str) -> Node:
     return seq(*(Word(word) for word in tokenize(text).words))
 
 
+def written(text: str) -> Node:
+    """Return the words of a template as a tree: with their capitals, which a reply needs."""
+    tokens = tokenize(text)
+    return seq(*(Word(tokens.original(at, at + 1)) for at in range(len(tokens.words))))
+
+
 def seq(*items: Node) -> Node:
     """Return the flattened sequence of the parts; impossible if one of them is."""
     flat: list[Node] = []

@@ -1,32 +1,26 @@
-"""Whole numbers in words, English and Chinese.
+"""Whole numbers in words, from the tables of a phrase book.
 
-:func:`read` understands everything that :func:`say` returns, and more: digits, "a hundred", "oh",
-两.
+:meth:`Numbers.read` understands everything that :meth:`Numbers.say` returns, and digits. Spaces
+between the words do not count: German writes none, Chinese has none, French writes hyphens.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import lru_cache
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
 
-_EN_UNITS = (
-    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
-    *("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen"),
-    *("eighteen", "nineteen"),
-)
-_EN_TENS = (
-    *("zero", "ten", "twenty", "thirty", "forty"),
-    *("fifty", "sixty", "seventy", "eighty", "ninety"),
-)
-_EN_SMALL = {word: value for value, word in enumerate(_EN_UNITS)}
-_EN_ROUND = {word: value * 10 for value, word in enumerate(_EN_TENS) if value >= 2}
-
-_ZH_DIGITS = "零一二三四五六七八九"
-_ZH_READ = {character: value for value, character in enumerate(_ZH_DIGITS)} | {"两": 2, "〇": 0}
-_ZH_UNITS = {"十": 10, "百": 100, "千": 1000}
+from vixio.language.phrasebook.text import fold, tokenize
 
 MAX_NUMBER = 99_999
 """The largest number in words; larger ones can be typed in digits."""
+
+_MAX_WORDS = 16
+"""Of a number; Chinese has the most."""
+
+Way = tuple[str, ...]
 
 
 def spoken_range(low: int, high: int) -> list[int]:
@@ -47,118 +41,130 @@ def spoken_range(low: int, high: int) -> list[int]:
     return sorted(both)
 
 
-@lru_cache(maxsize=4096)
-def say(number: int, language: str) -> tuple[tuple[str, ...], ...]:
-    """Return the ways to say ``number``, each as words."""
-    if number < 0:
-        minus = ("minus",) if language == "en" else ("负",)
-        return tuple(minus + way for way in say(-number, language))
-    if language == "zh":
-        return _say_zh(number)
-    return _say_en(number)
+@dataclass(frozen=True, slots=True, eq=False)
+class Scale:
+    """Hundreds, thousands, or ten thousands: the ways to say 1, 2, … of them.
+
+    ``link`` may stand before a rest below a hundred ("two hundred and five"), ``gap`` must stand
+    where a digit is zero (一百零五).
+    """
+
+    value: int
+    counted: Mapping[int, tuple[Way, ...]]
+    link: str
+    gap: str
+
+    def links(self, rest: int) -> tuple[Way, ...]:
+        """Return the ways to join the scale and ``rest``, which is more than 0."""
+        if self.gap:
+            return ((self.gap,),) if rest < self.value // 10 else ((),)
+        return ((), (self.link,)) if self.link and rest < 100 else ((),)
 
 
-def _say_en(number: int, *, inside: bool = False) -> tuple[tuple[str, ...], ...]:
-    if number < 20:
-        return ((_EN_UNITS[number],),)
-    if number < 100:
-        ten, unit = divmod(number, 10)
-        return ((_EN_TENS[ten], *((_EN_UNITS[unit],) if unit else ())),)
-    size, name = (1000, "thousand") if number >= 1000 else (100, "hundred")
-    count, rest = divmod(number, size)
-    heads = [(*way, name) for way in _say_en(count, inside=True)]
-    if count == 1 and not inside:
-        heads.append(("a", name))
-    if not rest:
-        return tuple(heads)
-    tails = _say_en(rest, inside=True)
-    joins: list[tuple[str, ...]] = [()] if rest >= 100 else [(), ("and",)]
-    return tuple((*head, *link, *tail) for head in heads for link in joins for tail in tails)
+class Numbers:
+    """The numbers of one language.
 
+    ``data``: ``below_100``, the words of 0 to 99; ``scales``, the largest first, each with its
+    ``value``, ``name``, the ``most`` of it and, where they differ, the words of ``one`` or of
+    ``each`` multiple; ``minus``. Alternatives are separated by ``|``.
+    """
 
-def _say_zh(number: int) -> tuple[tuple[str, ...], ...]:
-    if number < 10:
-        return ((_ZH_DIGITS[number],),)
-    words: list[str] = []
-    if number >= 10_000:
-        words += [*_say_zh(number // 10_000)[0], "万"]
-    skipped = False
-    for name, size in (("千", 1000), ("百", 100), ("十", 10), ("", 1)):
-        digit = number // size % 10
-        if digit:
-            if skipped and words:
-                words.append("零")
-            words += [_ZH_DIGITS[digit], *name]
-        skipped = not digit
-    if words[:2] == ["一", "十"]:
-        words = words[1:]
-    ways = [tuple(words)]
-    if words[0] == "二" and len(words) > 1 and words[1] in "百千万":
-        ways.append(("两", *words[1:]))
-    return tuple(ways)
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        """Raises KeyError, ValueError."""
+        self._small = tuple(map(_ways, data["below_100"]))
+        if len(self._small) != 100:
+            raise ValueError(f"below_100 has {len(self._small)} numbers")
+        self._minus = _ways(data["minus"])
+        self._scales = tuple(map(self._scale, data["scales"]))
+        self._read_small = _by_text(dict(enumerate(self._small)))
+        self._read_scales = tuple((scale, _by_text(scale.counted)) for scale in self._scales)
+        ways = [*self._small, *(way for scale in self._scales for way in scale.counted.values())]
+        words = {fold(word) for each in ways for way in each for word in way}
+        words |= {fold(word) for scale in self._scales for word in (scale.link, scale.gap) if word}
+        longest_first = sorted(words, key=len, reverse=True)
+        # Possessive: what consists of number words does so in many ways.
+        self._words = re.compile(f"(?:{'|'.join(map(re.escape, longest_first))})++")
+        self._below_zero = [tuple(map(fold, way)) for way in self._minus]
 
+    def say(self, number: int) -> tuple[Way, ...]:
+        """Return the ways to say ``number``, each as words."""
+        if number < 0:
+            return tuple(minus + way for minus in self._minus for way in self.say(-number))
+        for scale in self._scales:
+            if number >= scale.value:
+                count, rest = divmod(number, scale.value)
+                heads = scale.counted[count]
+                if not rest:
+                    return heads
+                parts = product(heads, scale.links(rest), self.say(rest))
+                return tuple(head + link + tail for head, link, tail in parts)
+        return self._small[number]
 
-def read(words: Sequence[str], start: int, language: str) -> Iterator[tuple[int, int]]:
-    """Yield ``(end, number)`` for each number that starts at ``start``, the longest first."""
-    if start >= len(words):
-        return
-    first = words[start]
-    if first.lstrip("-").isdigit() and first.isascii():
-        yield start + 1, int(first)
-        return
-    if first in {"minus", "negative", "负"}:
-        for end, number in read(words, start + 1, language):
-            if number > 0:
-                yield end, -number
-        return
-    ends = list(_read_zh(words, start) if language == "zh" else _read_en(words, start))
-    yield from reversed(ends)
+    def read(self, words: Sequence[str], start: int) -> Iterator[tuple[int, int]]:
+        """Yield ``(end, number)`` for each number that starts at ``start``, the longest first.
 
-
-def _read_en(words: Sequence[str], start: int) -> Iterator[tuple[int, int]]:
-    """Yield numbers of increasing length: thirty, thirty five."""
-    total, part, lowest = 0, 0, 1_000_000
-    seen = linked = False
-    for index in range(start, len(words)):
-        word = words[index]
-        if word in _EN_SMALL and (not seen or 0 < _EN_SMALL[word] < lowest):
-            part, lowest = part + _EN_SMALL[word], 0
-        elif word in _EN_ROUND and lowest > 10:
-            part, lowest = part + _EN_ROUND[word], 10
-        elif word == "a" and not seen:
-            if tuple(words[index + 1 : index + 2]) not in (("hundred",), ("thousand",)):
-                return
-            part, seen = 1, True
-            continue
-        elif word == "hundred" and 0 < part < 10:
-            part, lowest = part * 100, 100
-        elif word == "thousand" and part and not total:
-            total, part, lowest = part * 1000, 0, 1000
-        elif word == "and" and seen and not linked and lowest >= 100:
-            linked = True
-            continue
-        else:
+        ``words`` are folded.
+        """
+        if start >= len(words):
             return
-        seen, linked = True, False
-        yield index + 1, total + part
+        first = words[start]
+        if first.lstrip("-").isdigit() and first.isascii():
+            yield start + 1, int(first)
+            return
+        for minus in self._below_zero:
+            if tuple(words[start : start + len(minus)]) == minus:
+                positive = self.read(words, start + len(minus))
+                yield from ((end, -number) for end, number in positive if number > 0)
+                return
+        ends: list[tuple[int, int]] = []
+        text = ""
+        for end in range(start, min(len(words), start + _MAX_WORDS)):
+            if not self._words.fullmatch(words[end]):
+                break
+            text += words[end]
+            if (number := self._value(text, MAX_NUMBER + 1)) is not None:
+                ends.append((end + 1, number))
+        yield from reversed(ends)
 
-
-def _read_zh(words: Sequence[str], start: int) -> Iterator[tuple[int, int]]:
-    """Yield numbers of increasing length: 三, 三十, 三十五."""
-    total, section, digit, lowest = 0, 0, -1, 1_000_000
-    for index in range(start, len(words)):
-        word = words[index]
-        if word in _ZH_READ and digit <= 0 and lowest > 1:
-            digit = _ZH_READ[word]
-            if digit == 0 and index > start:
+    def _value(self, text: str, below: int) -> int | None:
+        small = self._read_small.get(text)
+        if small is not None:
+            return small
+        for scale, counted in self._read_scales:
+            if scale.value >= below:
                 continue
-        elif word in _ZH_UNITS and _ZH_UNITS[word] < lowest:
-            if digit < 0 and (word != "十" or index > start):
-                return
-            section += max(digit, 1) * _ZH_UNITS[word]
-            lowest, digit = _ZH_UNITS[word], -1
-        elif word == "万" and not total and section + max(digit, 0) > 0:
-            total, section, digit, lowest = (section + max(digit, 0)) * 10_000, 0, -1, 10_000
-        else:
-            return
-        yield index + 1, total + section + max(digit, 0)
+            for cut in range(len(text), 0, -1):
+                count = counted.get(text[:cut])
+                rest = None if count is None else self._rest(text[cut:], scale)
+                if count is not None and rest is not None:
+                    return count * scale.value + rest
+        return None
+
+    def _rest(self, text: str, scale: Scale) -> int | None:
+        if not text:
+            return 0
+        for link in dict.fromkeys(("", fold(scale.link), fold(scale.gap))):
+            if text.startswith(link):
+                rest = self._value(text[len(link) :], scale.value)
+                if rest and any("".join(map(fold, way)) == link for way in scale.links(rest)):
+                    return rest
+        return None
+
+    def _scale(self, data: Mapping[str, Any]) -> Scale:
+        name = tokenize(data.get("name", "")).words
+        counted = {
+            count: tuple(way + name for way in self._small[count])
+            for count in range(1, data["most"] + 1)
+        }
+        if "one" in data:
+            counted[1] = _ways(data["one"])
+        counted |= {count: _ways(said) for count, said in enumerate(data.get("each", ()), 1)}
+        return Scale(data["value"], counted, data.get("link", ""), data.get("gap", ""))
+
+
+def _ways(text: str) -> tuple[Way, ...]:
+    return tuple(tokenize(way).words for way in text.split("|"))
+
+
+def _by_text(ways: Mapping[int, tuple[Way, ...]]) -> dict[str, int]:
+    return {"".join(map(fold, way)): number for number, each in ways.items() for way in each}

@@ -11,12 +11,12 @@ from datetime import date, datetime, time
 from typing import Any
 
 from vixio.core.tools.types import ASKS_NOTE, SPOKEN_NOTE
+from vixio.language.phrasebook.template import Language
+from vixio.language.phrasebook.text import join
 
 _FIELD = re.compile(r"\{([^{}|]+)(?:\|(\w+))?\}")
 _MAIN_KEYS = ("text", "result", "response", "answer", "message", "description")
 """Fields in which tools put a sentence for people, among others."""
-
-_WEEKDAYS_ZH = "一二三四五六日"
 
 
 class Missing(Exception):
@@ -75,13 +75,9 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Renderer:
-    """Renders templates in one language.
+    """Renders templates in one language. ``words``: those for the names of fields."""
 
-    ``on_off``: the words for true and false. ``words``: those for the names of fields.
-    """
-
-    language: str
-    on_off: tuple[str, str]
+    language: Language
     words: Mapping[str, str]
 
     def render(self, template: str, values: Mapping[str, Any], result: Result | None) -> str:
@@ -105,7 +101,7 @@ class Renderer:
     def plain(self, value: Any) -> str:  # noqa: ANN401 - whatever the JSON holds
         """Return any JSON value in words. Raises Missing for an empty one."""
         if isinstance(value, bool):
-            return self.on_off[0] if value else self.on_off[1]
+            return self.language.on_off_said[not value]
         if isinstance(value, dict):
             for key in _MAIN_KEYS:
                 if isinstance(value.get(key), str) and value[key].strip():
@@ -114,13 +110,18 @@ class Renderer:
                 return self.plain(next(iter(value.values())))
             return self._fields(value)
         if isinstance(value, list):
-            return ", ".join(self.plain(item) for item in value)
+            return self.language.comma.join(self.plain(item) for item in value)
         if isinstance(value, float) and value.is_integer():
             value = int(value)
         text = "" if value is None else str(value).strip()
         if not text:
             raise Missing("result")
         return text
+
+    def said(self, value: Any) -> str:  # noqa: ANN401 - whatever the JSON holds
+        """Return what a device reports in English ("strong") in the book's words for it."""
+        text = self.plain(value)
+        return self.language.said.get(text.lower(), text)
 
     def _fields(self, value: Mapping[str, Any]) -> str:
         said: list[str] = []
@@ -130,39 +131,54 @@ class Renderer:
                     said.append(f"{name} {self.plain(item)}")
         if not said:
             raise Missing("result")
-        return ("，" if self.language == "zh" else ", ").join(said)
+        return self.language.comma.join(said)
 
     def _name(self, key: str) -> str:
         """Return a field's name in words; empty if there are none in this language."""
-        if self.language != "zh":
+        if self.language.automatic.own_names:
             return key.replace("_", " ")
-        parts = key.lower().split("_")
-        known = [self.words.get(part, "") for part in parts]
-        return self.words.get(key.lower()) or ("".join(known) if all(known) else "")
+        known = [self.words.get(part, "") for part in key.lower().split("_")]
+        return self.words.get(key.lower()) or (join(known) if all(known) else "")
 
     def time(self, value: Any) -> str:  # noqa: ANN401 - whatever the JSON holds
-        """Return a time of day in words, from ``14:05``, ISO 8601, or JSON that contains one."""
+        """Return a time of day in words, from ``14:05``, ISO 8601, or JSON that contains one.
+
+        By the book's ``clock``: ``time``, ``full`` for one without minutes, and both again in
+        ``one`` for those of its ``hours`` that are singular.
+        """
         moment = _moment(value)
         if not isinstance(moment, datetime | time):
             return self.plain(value)
-        if self.language == "zh":
-            minutes = f"{moment.minute}分" if moment.minute else "整"
-            return f"{moment.hour}点{minutes}"
-        half = "AM" if moment.hour < 12 else "PM"
-        return f"{moment.hour % 12 or 12}:{moment.minute:02d} {half}"
+        clock = self.language.clock
+        one = clock.get("one", {"hours": ()})
+        form = one if moment.hour in one["hours"] else clock
+        return str(form["time" if moment.minute else "full"]).format(
+            hour=moment.hour,
+            hour12=moment.hour % 12 or 12,
+            half="AM" if moment.hour < 12 else "PM",
+            minute=moment.minute,
+        )
 
     def date(self, value: Any) -> str:  # noqa: ANN401 - whatever the JSON holds
-        """Return a date in words, from ISO 8601, or JSON that contains it."""
+        """Return a date in words, from ISO 8601, or JSON that contains it.
+
+        By the book's ``clock``: ``date``, ``weekdays``, ``months``, and ``days`` for those of a
+        month that are not said as their number.
+        """
         moment = _moment(value)
         if not isinstance(moment, date):
             return self.plain(value)
-        if self.language == "zh":
-            weekday = _WEEKDAYS_ZH[moment.weekday()]
-            return f"{moment.year}年{moment.month}月{moment.day}日，星期{weekday}"
-        return f"{moment:%A}, {moment:%B} {moment.day}, {moment.year}"
+        clock = self.language.clock
+        days = clock.get("days", ())
+        return str(clock["date"]).format(
+            weekday=clock["weekdays"][moment.weekday()],
+            day=days[moment.day - 1] if moment.day <= len(days) else moment.day,
+            month=clock["months"][moment.month - 1],
+            year=moment.year,
+        )
 
     def _filters(self) -> Mapping[str, Callable[[Any], str]]:
-        return {"plain": self.plain, "time": self.time, "date": self.date}
+        return {"plain": self.plain, "said": self.said, "time": self.time, "date": self.date}
 
 
 def _moment(value: Any) -> datetime | date | time | None:  # noqa: ANN401 - JSON

@@ -73,7 +73,7 @@ def kind_of(
 ) -> SlotKind | None:
     """Return the kind of slot for an argument; None if no words can be given for it.
 
-    ``own``: the template's words and values, for strings and for schemas with an ``enum``.
+    ``own``: the template's words and values.
     ``spoken``: the range of a number as far as it is spoken; None: all that the schema allows.
     """
     type_name = _type_of(schema)
@@ -84,6 +84,8 @@ def kind_of(
         choices = tuple((say, value) for say, value in own if value in options)
         choices = tuple((say, value) for say, value in choices if say != IMPOSSIBLE)
         return ChoiceSlot(choices) if choices else None
+    if own and type_name in {"string", "boolean", "integer"}:
+        return ChoiceSlot(own)
     if type_name in {"integer", "number"}:
         low, high = _bound(schema, "minimum"), _bound(schema, "maximum")
         if spoken is not None:
@@ -95,8 +97,6 @@ def kind_of(
         first = DEFAULT_RANGE[0] if low is None else low
         last = max(DEFAULT_RANGE[1], first) if high is None else high
         return NumberSlot(min(first, last), last, bounded=False)
-    if type_name in {"string", "boolean"} and own:
-        return ChoiceSlot(own)
     return TextSlot() if type_name == "string" else None
 
 

@@ -11,6 +11,7 @@ from vixio.core.consent import CONSENT
 from vixio.core.errors import ConfigError
 from vixio.language.phrasebook import nodes
 from vixio.language.phrasebook.nodes import Node
+from vixio.language.phrasebook.numbers import Numbers
 from vixio.language.phrasebook.slots import AS_SAID
 from vixio.language.phrasebook.text import Rewrite
 
@@ -64,7 +65,13 @@ class Intent:
 
 @dataclass(frozen=True, slots=True)
 class Automatic:
-    """The words for phrases of tools without a template; see ``automatic.py``."""
+    """The words for phrases of tools without a template; see ``automatic.py``.
+
+    ``own_names``: the words of tools' names and descriptions are words of this language, which only
+    English is. ``descriptions``: the pattern of those that are in its script, where that tells it.
+    ``polite_queries``: questions take "please" and "can you" as commands do. ``examples``: the
+    kinds of intents whose first sentence is good enough for the help; none: all.
+    """
 
     queries: frozenset[str]
     setters: frozenset[str]
@@ -78,11 +85,19 @@ class Automatic:
     colours: tuple[tuple[Node, tuple[int, int, int]], ...]
     units: tuple[tuple[frozenset[str], Node], ...]
     unspoken: frozenset[str]
+    own_names: bool
+    descriptions: re.Pattern[str] | None
+    polite_queries: bool
+    examples: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """The content of one file."""
+    """The content of one file.
+
+    ``clock``: how times and dates are written, see :meth:`Renderer.time`. ``comma``: between the
+    parts of a list. ``said``: words for what devices report in English.
+    """
 
     code: str
     before: Node
@@ -91,6 +106,10 @@ class Language:
     intents: tuple[Intent, ...]
     automatic: Automatic
     on_off_said: tuple[str, str]
+    numbers: Numbers
+    clock: Mapping[str, Any]
+    comma: str
+    said: Mapping[str, str]
     answers: tuple[Intent, ...] = ()
     """Yes and no, as answers to a question of the assistant."""
 
@@ -123,8 +142,13 @@ def read_language(
         )
         place = f"{name}: on_off"
         on, off = data["on_off"]
+        place = f"{name}: numbers"
+        numbers = Numbers(data["numbers"])
         return Language(
-            *(code, before, after, rewrites, tuple(intents), automatic, (on, off)),
+            *(code, before, after, rewrites, tuple(intents), automatic, (on, off), numbers),
+            clock=data["clock"],
+            comma=data.get("comma", ", "),
+            said=data.get("said", {}),
             answers=_answers(code),
         )
     except (ValueError, TypeError, KeyError, AttributeError, re.error) as error:
@@ -204,6 +228,10 @@ def _automatic(
         verbs=frozenset(names["verbs"]),
         final_verbs=frozenset(names["final_verbs"]),
         unspoken=frozenset(names.get("unspoken", ())),
+        own_names=entry.get("own_names", False),
+        descriptions=re.compile(entry["descriptions"]) if "descriptions" in entry else None,
+        polite_queries=entry.get("polite_queries", True),
+        examples=frozenset(entry.get("examples", ())),
         verb_sentences=filled_all(entry["verbs"]),
         sentences=filled_all(entry["sentences"]),
         replies=entry["replies"],

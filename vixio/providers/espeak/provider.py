@@ -169,6 +169,10 @@ _BEGINNING: Final = 1_000
 """Bytes of a file within which its languages stand."""
 
 
+_MISREAD: Final = frozenset({"ja"})
+"""It reads kana only: for each Han character in Japanese it says "Chinese letter"."""
+
+
 @cache
 def packaged() -> frozenset[str]:
     """Return the tags of all voices; empty if the system's library is used. Blocking, 5 ms.
@@ -194,5 +198,7 @@ FACTORY = ProviderFactory(
     create=_create,
     memory_mb=lambda _: 30,
     voices=_list_voices,
-    languages=lambda settings: known | {*settings.voices} if (known := packaged()) else None,
+    languages=lambda settings: (
+        (known - _MISREAD) | {*settings.voices} if (known := packaged()) else None
+    ),
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -134,6 +134,12 @@ def _shared(name: str) -> Callable[[Sequence[tuple[TurnSettings, str]]], AgentBa
     return create
 
 
+def _languages(settings: PhraseBookAgentSettings) -> Collection[str]:
+    from vixio.language.phrasebook import LANGUAGES
+
+    return (settings.language,) if settings.language else LANGUAGES
+
+
 OPENAI_FACTORY = ProviderFactory(
     OpenAIAgentSettings,
     OpenAIAgentBackend,
@@ -146,4 +152,6 @@ LITELLM_FACTORY = ProviderFactory(
     servers="base_url",
     create_shared=_shared("litellm"),
 )
-PHRASEBOOK_FACTORY = ProviderFactory(PhraseBookAgentSettings, PhraseBookAgentBackend)
+PHRASEBOOK_FACTORY = ProviderFactory(
+    PhraseBookAgentSettings, PhraseBookAgentBackend, languages=_languages
+)

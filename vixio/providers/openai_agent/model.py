@@ -35,7 +35,7 @@ class ModelTool:
 class ModelCall:
     """What a model is asked. ``may_call``: false where it has to answer in words.
 
-    ``language`` (BCP 47): of the user. ``failure``: of a better model, which was to answer.
+    ``language`` (BCP 47): of the voice. ``failure``: of a better model, which was to answer.
     """
 
     instructions: str

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -14,7 +15,9 @@ from typing import Final
 from uuid import uuid4
 
 from vixio.core.consent import is_no, is_yes
+from vixio.core.language_tags import primary
 from vixio.core.messages import message
+from vixio.core.messages.apology import not_understood
 from vixio.core.metrics import ModelUse
 from vixio.core.tools.late import LATE_CALL
 from vixio.language.phrasebook import (
@@ -25,6 +28,7 @@ from vixio.language.phrasebook import (
     Result,
     ToolSignature,
     fingerprint,
+    first_apology,
 )
 from vixio.providers.openai_agent.model import (
     Answer,
@@ -36,7 +40,11 @@ from vixio.providers.openai_agent.model import (
     text_of,
 )
 
-_HAN = (("\u3400", "\u9fff"), ("\uf900", "\ufaff"), ("\U00020000", "\U0003134f"))
+_HAN: Final = re.compile("[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003134f]")
+_KANA: Final = re.compile("[\u3041-\u30ff]")
+
+_READS_HAN: Final = frozenset({"zh", "ja", "ko"})
+"""Languages that may themselves be written in Han."""
 
 MAX_LISTS = 64
 """Compiled tool lists that are kept. Devices of one kind share theirs."""
@@ -45,20 +53,20 @@ _USE: Final = ModelUse("phrasebook", 0, 0)
 
 
 class PhraseBookModel:
-    """Answers from the phrase book of ``language``, or else of the user's; typed text may be in the
-    other one. Its own words are those of the user's language.
+    """Answers in ``language``, or else in that of the user's voice, from its book.
+
+    Text in Chinese or Japanese is answered from the book of its script, which voices read as such.
+    A sentence of the English book is carried out too, and answered in the words of the language's
+    own book: no voice is given words of a language that it cannot speak.
 
     Stateless except for a cache: each call reads the user's words and the tools' answers from its
-    input, and uses the phrases of its own tools.
+    input, and uses the phrases of its own tools. A book is read when it is first needed.
     """
 
     def __init__(self, language: str = "") -> None:
-        """Reads the books, which takes about 50 ms: call it in a thread."""
         self._language = language
         self._compiled: OrderedDict[tuple[str, str], CompiledPhrases] = OrderedDict()
         self._compiling = asyncio.Lock()
-        for code in LANGUAGES:
-            PhraseBook.load(code)
 
     async def stream(self, call: ModelCall) -> ModelStream:
         """Answer in one piece; see :class:`~vixio.providers.openai_agent.model.Model`."""
@@ -79,30 +87,32 @@ class PhraseBookModel:
             ToolSignature(tool.name, tool.definition.description, tool.definition.parameters)
             for tool in call.tools
         ]
-        own, languages = _languages(text, self._language or call.language)
+        own, languages = _languages(text, self._language or call.language or "en")
         if results and Result.read(results[-1]).unconfirmed:
             return message("confirm", own, said=text), ""
         if _asks(turns[:-1]) and is_no(text):
             return message("cancelled", own), ""
         for language in languages:
             match = (await self._phrases(language, signatures)).match(text)
-            if match is None:
-                continue
-            return match.proceed(results), "tool_failed" if match.failed(results) else ""
+            if match is not None and language == "en" != languages[0]:
+                match = (await self._phrases(languages[0], signatures)).answering(match)
+            if match is not None:
+                return match.proceed(results), "tool_failed" if match.failed(results) else ""
         if not results and (is_yes(text) or is_no(text)):
             return message("nothing_asked", own), ""
         if results:  # the called tool is no longer offered, so its phrase is unknown
             return message("tool_failed", own), "tool_failed"
         if call.failure is not None:
             raise Declined(call.failure)
-        return message("not_understood", own), "not_understood"
+        said = [text_of(item["content"]) for item in call.items if item.get("role") == "assistant"]
+        return not_understood(own, said, first_apology(own)), "not_understood"
 
     async def _phrases(self, language: str, signatures: Sequence[ToolSignature]) -> CompiledPhrases:
         """Return the phrases for these tools; a new list is compiled in a thread."""
         key = (language, fingerprint(signatures))
         if key not in self._compiled:
             async with self._compiling:  # one thread at a time: a book is not thread-safe
-                compiled = await asyncio.to_thread(PhraseBook.load(language).compile, signatures)
+                compiled = await asyncio.to_thread(_compile, language, signatures)
             self._compiled[key] = compiled
         self._compiled.move_to_end(key)
         found = self._compiled[key]
@@ -111,16 +121,18 @@ class PhraseBookModel:
         return found
 
 
-def _languages(text: str, configured: str) -> tuple[str, list[str]]:
-    """Return the language to answer in and the books to try.
+def _compile(language: str, signatures: Sequence[ToolSignature]) -> CompiledPhrases:
+    return PhraseBook.load(language).compile(signatures)
 
-    By the script of ``text`` and the configured language, which may itself be written in Han.
-    """
-    own = configured or "en"
-    if not any(low <= character <= high for character in text for low, high in _HAN):
-        return own, list(dict.fromkeys((own, "en")))
-    base = own.partition("-")[0].lower()
-    return own if base in {"zh", "ja", "ko"} else "zh", ["zh"]
+
+def _languages(text: str, own: str) -> tuple[str, list[str]]:
+    """Return the language to answer in, and the books to try: the first one is its own, if any."""
+    base = primary(own)
+    books = [base] if base in LANGUAGES else []
+    if base not in _READS_HAN and (kana := _KANA.search(text) or _HAN.search(text)):
+        script = "ja" if kana.re is _KANA else "zh"
+        return script, [*books, script]
+    return own, list(dict.fromkeys((*books, "en"))) if books else []
 
 
 def _call(step: Call) -> Item:

@@ -106,4 +106,4 @@ class PhraseBookAgentSettings(TurnSettings):
     first_token_timeout: Seconds = Field(
         default=2.0, description="Until it answers; phrases of new tools take some ms"
     )
-    language: str = Field(default="", description="en or zh; empty: by the script of what was said")
+    language: str = Field(default="", description="Of its book; empty: that of the device")

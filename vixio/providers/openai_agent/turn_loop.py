@@ -110,7 +110,7 @@ class TurnLoop:
             rounds += 1
             may_call = rounds < self._limits.max_tool_rounds
             offered = OfferedTools(await self._timed(self._tools()))
-            language = self._request.language
+            language = self._request.voice or self._request.language
             call = ModelCall(instructions, tuple(conversation), offered.tools, may_call, language)
             calls: Sequence[Item] = ()
             unread = False

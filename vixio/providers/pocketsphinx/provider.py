@@ -30,7 +30,9 @@ CAUTION: Final = 12.0
 tuning set (docs/speech.md)."""
 
 
-_language = of_form("en|zh", "en or zh, since there are no other phrase books")
+_language = of_form(
+    "de|en|es|fr|ja|zh", "de, en, es, fr, ja or zh, since there are no other phrase books"
+)
 
 
 class PocketSphinxSettings(BaseModel):

@@ -374,6 +374,7 @@ devices:
         "devices.bb:*.tts": True,
         "devices.dd:*.tts": True,
         "devices.dd:*.hearing": False,
+        "devices.dd:*.answers": True,
         "devices.dd:*.messages": True,
         "devices.bb:*.speaking": True,
         "devices.dd:*.speaking": True,

@@ -222,7 +222,7 @@ async def test_a_model_that_another_stood_in_for(kit: Kit, monkeypatch: pytest.M
 
 
 async def test_an_apology_is_no_answer(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The phrase book has answers in two languages, and words of regret in all."""
+    """The phrase book has answers in some languages, and words of regret in all."""
     scripted = registry.resolve
 
     def resolve(kind: ProviderKind, name: str) -> ProviderFactory[Any, Any]:

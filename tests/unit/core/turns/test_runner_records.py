@@ -43,9 +43,10 @@ async def test_the_agent_and_the_tools_know_the_turn(spoken: str, language: str)
     (request,) = talk.agent.requests
     assert (request.turn_id, request.text, request.language) == (7, "hello", language)
     assert (request.device_id, request.emotion) == ("aa:bb:cc", "happy")
+    assert request.voice == "en"
     assert request.committed is not None
     await request.committed()
-    assert languages == [language]
+    assert languages == ["en"]
 
 
 @on_virtual_time

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tests.unit.language.phrasebook.tools import BOARD, COMMON
+from vixio.core.errors import ConfigError
 from vixio.language.phrasebook import Call, CompiledPhrases, PhraseBook
 
 
@@ -82,5 +83,8 @@ def test_the_reply_is_filled(phrases: CompiledPhrases, text: str, result: str, r
     assert match.reply(result) == reply
 
 
-def test_an_unknown_language_has_the_english_book() -> None:
-    assert PhraseBook.load("fr") is PhraseBook.load("en")
+def test_there_is_no_book_for_a_language_without_one() -> None:
+    assert PhraseBook.load("zh-TW") is PhraseBook.load("zh")
+    for language in ("ko", "", "../en"):
+        with pytest.raises(ConfigError, match="no phrase book for the language"):
+            PhraseBook.load(language)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.language.phrasebook.tools import BOARD, COMMON, LAMP, integer, tool
-from vixio.language.phrasebook import Grammar, PhraseBook, ToolSignature
+from vixio.language.phrasebook import LANGUAGES, Grammar, PhraseBook, ToolSignature
 from vixio.language.phrasebook.text import join
 
 ALL = (*COMMON, *BOARD)
@@ -26,7 +26,7 @@ def without_tools() -> Grammar:
 @pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(
-    language=st.sampled_from(["en", "zh"]),
+    language=st.sampled_from(LANGUAGES),
     tools=st.lists(st.sampled_from(ALL), unique_by=lambda item: item.alias),
     seed=st.integers(0, 10_000),
 )
@@ -120,7 +120,7 @@ def calls_of(work: Callable[[], object]) -> int:
     return count
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("language", LANGUAGES)
 def test_the_work_grows_with_the_number_of_tools_only(language: str) -> None:
     book = PhraseBook.load(language)
 

@@ -73,5 +73,5 @@ async def test_without_a_failure_the_book_says_that_it_did_not_understand(
     assert [each.failure for each in model.candidates] == [None, None]
     call = ModelCall("", [{"role": "user", "content": "tell me a story"}], language="fr-CA")
     words = [part.text async for part in book.model.stream(call) if isinstance(part, Words)]
-    assert words == [message("not_understood", "fr")]
+    assert words == [message("not_understood_first", "fr")]
     await agent.close()
