@@ -52,7 +52,7 @@ LOUDER: Final = 30
 _LOGIN: Final = '"{\\"password\\": \\"$(cat data/api_password)\\"}"'
 """The body of a login, as a person types it."""
 
-_SHOWN: Final = 600
+_SHOWN: Final = 700
 """Characters of an answer that are printed."""
 
 

@@ -75,11 +75,6 @@ COMMANDS = (
         files={"notes.txt": "x\n"},
     ),
     Mistake(
-        name="say without a file",
-        story="Forgets where the audio goes.",
-        command="vixio say hello",
-    ),
-    Mistake(
         name="say into a folder that is not there",
         story="Gives an output file in a folder that is not there.",
         command="vixio say hello --out sounds/hello.wav",

@@ -13,11 +13,12 @@ from vixio.composition.core_speed import core_speed
 from vixio.core.cores import processor_time
 from vixio.core.errors import ConfigError
 from vixio.settings import Settings
+from vixio.settings.sections import ListeningSettings
 
 LIMIT_S: Final = 2.0
 """From the last word to the first sound of the answer. Behind a longer silence people ask again."""
 
-PAUSE_S: Final = Settings().listening.end_silence_ms / 1000
+PAUSE_S: Final = ListeningSettings.model_fields["end_silence_ms"].default / 1000
 """What is waited for behind the last word, until the turn is over."""
 
 MODEL: Final = "model"
