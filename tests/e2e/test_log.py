@@ -149,7 +149,7 @@ async def test_every_line_of_a_session_is_the_devices_and_has_no_words(stream: i
     plain, lamp, kettle, defect, failure, typed = (
         line for line in within if line["message"] == "turn ended"
     )
-    assert [line["outcome"] for line in (plain, lamp, kettle, typed)] == ["answered"] * 4
+    assert [line["outcome"] for line in (plain, lamp, typed)] == ["answered"] * 3
     for mark in ("turn_end_ms", "transcript_ms", "first_token_ms", "first_frame_ms", "heard_ms"):
         assert isinstance(plain[mark], int)
     assert "tools" not in plain
@@ -157,6 +157,7 @@ async def test_every_line_of_a_session_is_the_devices_and_has_no_words(stream: i
     assert "colour" in lamp["tools"][0]
     assert "tools_failed" not in lamp
     assert kettle["tools_failed"] == kettle["tools"]
+    assert kettle["outcome"] == "tool_failed"
     assert defect["outcome"] == failure["outcome"] == "failed"
     assert defect["error"].startswith("ValueError")
     assert "the key is refused" in failure["error"]

@@ -274,8 +274,7 @@ class Dialogue:
             case TurnResumed():
                 self._ahead.drop()
             case Transcript(turn_id=turn_id, text=text):
-                understood = not chunk.rejected
-                self._emit(events.FinalTranscript, turn_id, text, understood, chunk.guess)
+                self._emit(events.FinalTranscript, turn_id, text, not chunk.rejected, chunk.guess)
                 if text and not self._over:
                     await self._show(turn_id, text)
             case UserTurn() | TurnFailed() | TurnDropped():
