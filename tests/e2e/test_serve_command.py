@@ -116,7 +116,7 @@ async def test_a_language_that_it_is_changed_to_is_a_warning_too(tmp_path: Path)
         server.process.send_signal(signal.SIGHUP)
         await until(lambda: server.count("settings reloaded") == 1, what="the other settings")
         await server.stop(signal.SIGTERM)
-    assert server.count("does not fit the language") == 2  # not heard, and no messages
+    assert server.count("does not fit the language") == 3  # not heard, no book, no messages
 
 
 async def test_a_port_that_is_taken_is_one_line_and_status_2(tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ class Automatic:
 class Language:
     """The content of one file.
 
-    ``clock``: how times and dates are written, see :meth:`Renderer.time`. ``comma``: between the
+    ``clock``: how times and dates are written, as ``reply.py`` reads it. ``comma``: between the
     parts of a list. ``said``: words for what devices report in English.
     """
 

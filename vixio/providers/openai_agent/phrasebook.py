@@ -104,7 +104,8 @@ class PhraseBookModel:
             return message("tool_failed", own), "tool_failed"
         if call.failure is not None:
             raise Declined(call.failure)
-        said = [text_of(item["content"]) for item in call.items if item.get("role") == "assistant"]
+        told = [each for each in call.items if each.get("role") == "assistant"]
+        said = [text_of(each.get("content")) for each in told]
         return not_understood(own, said, first_apology(own)), "not_understood"
 
     async def _phrases(self, language: str, signatures: Sequence[ToolSignature]) -> CompiledPhrases:
@@ -129,8 +130,8 @@ def _languages(text: str, own: str) -> tuple[str, list[str]]:
     """Return the language to answer in, and the books to try: the first one is its own, if any."""
     base = primary(own)
     books = [base] if base in LANGUAGES else []
-    if base not in _READS_HAN and (kana := _KANA.search(text) or _HAN.search(text)):
-        script = "ja" if kana.re is _KANA else "zh"
+    if base not in _READS_HAN and (_KANA.search(text) or _HAN.search(text)):
+        script = "ja" if _KANA.search(text) else "zh"
         return script, [*books, script]
     return own, list(dict.fromkeys((*books, "en"))) if books else []
 
