@@ -18,7 +18,7 @@ from vixio.settings.sections import ListeningSettings
 LIMIT_S: Final = 2.0
 """From the last word to the first sound of the answer. Behind a longer silence people ask again."""
 
-PAUSE_S: Final = ListeningSettings.model_fields["end_silence_ms"].default / 1000
+PAUSE_S: Final[float] = ListeningSettings.model_fields["end_silence_ms"].default / 1000
 """What is waited for behind the last word, until the turn is over."""
 
 MODEL: Final = "model"
