@@ -67,6 +67,7 @@ def test_what_voices_speak() -> None:
     assert espeak is not None
     assert espeak >= {"en", "zh", "de", "no", "yue"}
     assert "xx" not in espeak
+    assert "ja" not in espeak, "of which it reads the kana only"
 
 
 def test_whisper_hears_many() -> None:

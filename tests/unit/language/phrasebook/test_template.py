@@ -6,9 +6,11 @@ import pytest
 import yaml
 
 from scripts.compile_phrasebook import compile_language, compile_text, parse
+from tests.unit.language.phrasebook.tools import BOARD, COMMON
 from vixio.core.errors import ConfigError
-from vixio.language.phrasebook import LANGUAGES, nodes, stored
+from vixio.language.phrasebook import LANGUAGES, PhraseBook, nodes, signatures, stored
 from vixio.language.phrasebook.stored import DATA, load_language
+from vixio.tools.builtin import builtin_source
 
 ENGLISH = (DATA / "en.yaml").read_text("utf-8")
 NAMES = (DATA / "tool_names.yaml").read_text("utf-8")
@@ -80,3 +82,24 @@ def test_permutations_and_groups() -> None:
     orders = parse("(red green|green red)")
     assert node == nodes.seq(orders, nodes.Word("light"))
     assert parse("[a] b") == nodes.seq(nodes.alt(nodes.Word("a"), nodes.NOTHING), nodes.Word("b"))
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_what_the_help_names_is_understood(code: str) -> None:
+    tools = [*signatures(builtin_source().tools()), *COMMON[2:], *BOARD]
+    phrases = PhraseBook.load(code).compile(tools)
+    examples = phrases.examples()
+    assert len(examples) >= 10
+    assert [each for each in examples if phrases.match(each) is None] == []
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_intents_have_the_same_names_in_all_books(code: str) -> None:
+    """By them one book puts into words what another one has understood."""
+
+    def names(language: str) -> set[str]:
+        intents = load_language(language).intents
+        return {each.name.removesuffix("_heard").removesuffix("_typed") for each in intents}
+
+    special = {name for name in names(code) - names("en") if not name.startswith("set_")}
+    assert special == set()
