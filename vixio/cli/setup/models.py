@@ -10,6 +10,8 @@ from vixio.cli.setup.services import OLLAMA, OTHER, SERVICES, Service, find, oth
 from vixio.cli.setup.terminal import Terminal
 from vixio.cli.setup.trial import SetupTrials
 from vixio.core.errors import ConfigError, ProviderError
+from vixio.core.language_tags import covers
+from vixio.language.phrasebook import LANGUAGES
 
 PHRASEBOOK: Final = "phrasebook"
 
@@ -39,12 +41,14 @@ class ModelQuestion:
         self._trials = trials
         self._environment = environment
         self._asking = asking
+        self._language = ""
 
     def ask(self, answers: Answers, *, speech: bool) -> Service | None:
         """Add the section to the answers; return the service, None for the phrase book.
 
         ``speech``: only services that recognise speech. Raises ConfigError.
         """
+        self._language = answers.language
         service = self._service(speech=speech)
         if service is None:
             said = self._terminal.words("model.phrasebook")
@@ -110,7 +114,8 @@ class ModelQuestion:
     def _title(self, service: Service | None) -> str:
         words = self._terminal.words
         if service is None:
-            return words("model.phrasebook")
+            known = covers(LANGUAGES, self._language)
+            return words("model.phrasebook") + ("" if known else words("model.phrasebook.mute"))
         if service is _KEPT:
             return words("keep", name=self._present["name"])
         if service is not OLLAMA:

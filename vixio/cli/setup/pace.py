@@ -25,6 +25,8 @@ MODEL: Final = "model"
 
 _ROUNDS: Final = 40
 
+_LAST: Final = frozenset({SERVICE, COMMANDS})
+
 _NOTICED_S: Final = 0.3
 """A gain below this is not worth another part."""
 
@@ -55,9 +57,14 @@ class Pace:
         return PAUSE_S + self.measured.get(MODEL, 0.0) + sum(map(self.wait, choices))
 
     def preferred(self, choices: Sequence[Choice], *others: Choice) -> int:
-        """Return the place of the first of ``choices`` that makes a turn within the limit, or 0."""
-        fast = (i for i, each in enumerate(choices) if self.turn(each, *others) <= LIMIT_S)
-        return next(fast, 0)
+        """Return the place of the first of ``choices`` that makes a turn within the limit.
+
+        If none does: of the fastest. What needs an account, or gives up free speech, is left out.
+        """
+        places = [i for i, each in enumerate(choices) if each.name not in _LAST]
+        seconds = {place: self.turn(choices[place], *others) for place in places}
+        fast = (place for place in places if seconds[place] <= LIMIT_S)
+        return next(fast, min(places, key=seconds.__getitem__, default=0))
 
     def faster(self, parts: Sequence[Choice], language: str) -> tuple[Choice, Choice] | None:
         """Return one of ``parts`` and what makes a turn that is over the limit faster in its place.
@@ -72,7 +79,7 @@ class Pace:
         for part in sorted(parts, key=self.wait, reverse=True):
             rest = [each for each in parts if each is not part]
             for other in EARS if part.kind == "asr" else VOICES:
-                if other is part or other.name in {SERVICE, COMMANDS} or not other.suits(language):
+                if other is part or other.name in _LAST or not other.suits(language):
                     continue
                 seconds = self.turn(other, *rest)
                 if seconds <= LIMIT_S:

@@ -31,6 +31,7 @@ ENGLISH: Final[Mapping[str, str]] = {
     "model": "What thinks up the answers?",
     "model.phrasebook": "the phrase book, on this machine; time, volume, the device's own tools, "
     "no account and no conversation",
+    "model.phrasebook.mute": "; it has no phrases in your language, and can only apologise",
     "model.ollama": "a model on this machine, by Ollama: {state}",
     "model.ollama.there": "it runs here, with {count} models",
     "model.ollama.absent": "not found at {url}; ollama.com has it",
@@ -137,6 +138,7 @@ CHINESE: Final[Mapping[str, str]] = {
     "ears.commands": "只听固定命令：PocketSphinx；无需安装，内存 30 MB",
     "model": "由什么来回答？",
     "model.phrasebook": "内置短语库，在本机运行：时间、音量、设备自带的工具；不需要账号，不能闲聊",
+    "model.phrasebook.mute": "；没有你这种语言的短语，只会道歉",
     "model.ollama": "本机的 Ollama 模型：{state}",
     "model.ollama.there": "正在运行，有 {count} 个模型",
     "model.ollama.absent": "在 {url} 没有找到；见 ollama.com",

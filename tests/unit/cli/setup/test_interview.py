@@ -74,6 +74,16 @@ def test_enter_takes_free_speech_and_a_natural_voice_without_an_account(
     assert not terminal.hidden
 
 
+@pytest.mark.parametrize("language", NATURAL)
+def test_enter_on_a_slow_machine_needs_no_account_either(path: Path, language: str) -> None:
+    terminal = ScriptedTerminal("", "", "", "", "")
+    environment = {"LANG": f"{language.replace('-', '_')}.UTF-8"}
+    answers = interview(path, terminal, ScriptedTrials(slowness=4.0), environment=environment)
+    assert answers.env == {}
+    assert not terminal.hidden
+    assert [each.name for each in answers.needed if each.name == "service"] == []
+
+
 def test_one_goes_back_to_what_was_asked(path: Path) -> None:
     """Out of a question for a key, to the one about the ears, which began it."""
     terminal = ScriptedTerminal(
@@ -125,6 +135,14 @@ def test_a_slow_set_is_named_and_another_one_proposed(
     valid(answers)
     (told,) = [each for each in terminal.said if each.startswith("在本机上")]
     assert re.search(r"约 [3-9]\.\d 秒", told)
+
+
+@pytest.mark.parametrize(("language", "mute"), [("Deutsch", False), ("한국어", True)])
+def test_a_language_without_a_phrase_book_is_told(path: Path, language: str, mute: bool) -> None:
+    terminal = ScriptedTerminal(language, "", "", "", "")
+    interview(path, terminal, ScriptedTrials(slowness=0.3))
+    (told,) = [each for each in terminal.said if each.startswith("the phrase book")]
+    assert ("can only apologise" in told) == mute
 
 
 def test_a_fast_machine_is_asked_nothing_more(path: Path) -> None:
