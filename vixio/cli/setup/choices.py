@@ -38,6 +38,11 @@ class Choice:
     model: str = ""
     wait_s: float = 0.0
 
+    @property
+    def key(self) -> str:
+        """What no other choice is called: a service may be both, recogniser and voice."""
+        return f"{self.kind}.{self.name}"
+
     def suits(self, language: str) -> bool:
         """Return whether it knows ``language`` (BCP 47), or may. Blocking: files are read."""
         if self.section is None:

@@ -196,8 +196,9 @@ class Interview:
 
             chosen = self._chosen("voice", suitable, titles, fast, hear)
         self._take("tts", chosen, service, draft.answers)
-        seconds = self._pace.turn(*draft.answers.needed)
-        self._terminal.say(self._terminal.words("pace", seconds=f"{seconds:.1f}"))
+        if draft.ears is not None and chosen is not None:  # of parts that stay nothing is known
+            seconds = self._pace.turn(*draft.answers.needed)
+            self._terminal.say(self._terminal.words("pace", seconds=f"{seconds:.1f}"))
         self._proposed(draft.answers)
 
     def faster(self, answers: Answers, waits: Mapping[str, float]) -> bool:
@@ -205,7 +206,7 @@ class Interview:
 
         ``waits``: seconds by the kind of part, as measured.
         """
-        known = {each.name: waits[each.kind] for each in answers.needed if each.kind in waits}
+        known = {each.key: waits[each.kind] for each in answers.needed if each.kind in waits}
         measured = {**self._pace.measured, **known, MODEL: waits.get("agent", 0.0)}
         self._pace = replace(self._pace, measured=measured)
         return self._proposed(answers)

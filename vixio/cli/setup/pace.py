@@ -38,7 +38,7 @@ _ONE_CORE: Final = 1.6
 class Pace:
     """``slowness``: how many times as long a core takes as the reference machine's, which
     :func:`~vixio.composition.core_speed.core_speed` measures. ``cores``: that there are.
-    ``measured``: seconds that a part or ``model`` took when it was tried, by its name.
+    ``measured``: seconds that a part or ``model`` took when it was tried, by its key.
 
     What is not known, such as what a service takes, counts as nothing.
     """
@@ -50,7 +50,7 @@ class Pace:
     def wait(self, choice: Choice) -> float:
         """Return the seconds that a part adds to each turn."""
         estimate = choice.wait_s * self.slowness * (1 if self.cores > 1 else _ONE_CORE)
-        return self.measured.get(choice.name, estimate)
+        return self.measured.get(choice.key, estimate)
 
     def turn(self, *choices: Choice) -> float:
         """Return the seconds from the last word to the first sound."""
@@ -113,7 +113,7 @@ def advice(settings: Settings, waits: Mapping[str, float], path: Path | None) ->
     if waits["agent"] >= sum(waits.values()) / 2:
         return "most of it is the model: a smaller or nearer one is faster"
     parts = parts_of(settings)
-    measured = {each.name: waits[each.kind] for each in parts}
+    measured = {each.key: waits[each.kind] for each in parts}
     pace = replace(pace_here(), measured={**measured, MODEL: waits["agent"]})
     found = pace.faster(parts, settings.assistant.language) if len(parts) > 1 else None
     if found is None:

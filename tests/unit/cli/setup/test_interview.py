@@ -166,6 +166,16 @@ def test_what_was_measured_counts_more_than_the_estimate(path: Path) -> None:
     assert any("eSpeak" in each for each in terminal.said[-1:])
 
 
+def test_a_service_that_hears_and_speaks_is_measured_twice(path: Path) -> None:
+    trials = ScriptedTrials({(OPENAI, "sk-1"): None}, slowness=0.3)
+    terminal = ScriptedTerminal(
+        "English", "the recogniser of the service", "OpenAI", "sk-1", "", "the voice of OpenAI", ""
+    )
+    asked = Interview(Given(), Present(path), terminal, trials, {}, asking=True)
+    answers = asked.run()
+    assert not asked.faster(answers, {"asr": 0.1, "agent": 0.2, "tts": 1.1})
+
+
 def test_options_take_the_place_of_questions(path: Path) -> None:
     asked = ScriptedTerminal("English", "commands only", "phrase book", "eSpeak", "no others")
     by_person = interview(path, asked, ScriptedTrials())
