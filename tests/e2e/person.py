@@ -23,12 +23,17 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 class Person:
-    """What the program has written so far is in ``seen``; ``typed`` comes back unless hidden."""
+    """What the program has written so far is in ``seen``; ``typed`` comes back unless hidden.
+
+    ``always``: answers to questions that may come at any time or never, such as those that depend
+    on how fast the machine is, by the last words before the cursor.
+    """
 
     def __init__(self, process: asyncio.subprocess.Process, terminal: int) -> None:
         self.process = process
         self.seen = ""
         self.patience = PATIENCE
+        self.always: dict[str, str] = {}
         self._terminal = terminal
         self._from = 0
         self._news = asyncio.Event()
@@ -44,15 +49,21 @@ class Person:
             self._ended = True
             asyncio.get_running_loop().remove_reader(self._terminal)
         self.seen += _ESCAPES.sub("", data.decode("utf-8", "replace")).replace("\r\n", "\n")
+        for question, answer in self.always.items():
+            if self.seen.endswith(question):
+                self.type(answer)
         self._news.set()
 
     async def expect(self, text: str) -> None:
         """Wait until the program writes ``text``, after what was expected before."""
-        async with asyncio.timeout(self.patience):
-            while (at := self.seen.find(text, self._from)) < 0:
-                assert not self._ended, f"it ended without {text!r}:\n{self.seen}"
-                self._news.clear()
-                await self._news.wait()
+        try:
+            async with asyncio.timeout(self.patience):
+                while (at := self.seen.find(text, self._from)) < 0:
+                    assert not self._ended, f"it ended without {text!r}:\n{self.seen}"
+                    self._news.clear()
+                    await self._news.wait()
+        except TimeoutError as error:
+            raise TimeoutError(f"no {text!r} came:\n{self.seen}") from error
         self._from = at + len(text)
 
     async def line(self, text: str) -> str:

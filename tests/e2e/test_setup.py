@@ -22,6 +22,9 @@ from vixio.settings.env_file import read_env
 
 VIXIO = Path(sys.executable).with_name("vixio")
 
+FASTER = {"Take that instead? [Y/n]: ": "n"}
+"""Asked on a machine that is slow at this moment."""
+
 OFFLINE = (
     *("--language", "en", "--ears", "commands", "--model", "phrasebook"),
     *("--voice", "espeak", "--tools", "none"),
@@ -155,6 +158,7 @@ async def test_a_person_answers_the_questions(tmp_path: Path) -> None:
         async with at_terminal(
             VIXIO, "setup", "--no-wait", directory=tmp_path, environment=env
         ) as person:
+            person.always = FASTER
             await person.answer("Which language", "1")
             await person.expect("Ctrl-C stops it")
             await person.answer("What shall it understand?", "9")
@@ -191,6 +195,7 @@ async def test_a_person_answers_the_questions(tmp_path: Path) -> None:
         async with at_terminal(
             VIXIO, "setup", *arguments, directory=tmp_path, environment=env
         ) as person:
+            person.always = FASTER
             for question in ("Which language", "What shall it understand?"):
                 await person.answer(question, "")
             for question in ("Which voice?", "Which tools besides"):
@@ -212,6 +217,7 @@ async def test_a_person_goes_back_and_mends_what_does_not_work(tmp_path: Path) -
         async with at_terminal(
             VIXIO, "setup", "--no-wait", directory=tmp_path, environment=environment(tmp_path)
         ) as person:
+            person.always = FASTER
             await person.answer("Which language", "2")
             await person.answer("要听懂什么", "<")
             await person.answer("Which language", "1")
@@ -255,6 +261,7 @@ async def test_ctrl_c_leaves_nothing(tmp_path: Path, question: str) -> None:
     async with at_terminal(
         VIXIO, *options, directory=tmp_path, environment=environment(tmp_path)
     ) as person:
+        person.always = FASTER
         if question != "Which language":
             await person.answer("Which language", "1")
         await person.expect(question)

@@ -1,7 +1,8 @@
 """Commands in languages that the default recogniser does not hear: spoken, and heard by Whisper.
 
-Kokoro speaks Spanish and French. For German and Japanese there is only eSpeak NG: Whisper
-understands half of its German, and of its Japanese too little to be counted.
+Kokoro speaks Spanish and French. For German and Japanese there is only eSpeak NG, which tells
+nothing about people: of its German, Whisper understands three sentences of five on one machine and
+one on another, by the rounding of their processors; of its Japanese hardly any.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from vixio.providers.kokoro.provider import KokoroSettings, KokoroTTSProvider
 from vixio.providers.whisper.provider import WhisperASRProvider
 from vixio.testing.contract.asr import hear
 from vixio.testing.contract.tts import say
-from vixio.testing.voices import Speaker, Voices
 
 pytestmark = [
     *needs(
@@ -30,17 +30,9 @@ pytestmark = [
     pytest.mark.timeout(600),
 ]
 
-GERMAN = Speaker("de+m3", rate=140, pitch=40)
 VOICES = {"es": "ef_dora", "fr": "ff_siwis"}
 
 SAID = {
-    "de": (
-        "Wie spät ist es?",
-        "Stelle die Lautstärke auf dreißig Prozent.",
-        "Stelle einen Timer auf zehn Minuten.",
-        "Was kannst du?",
-        "Mach das Licht aus.",
-    ),
     "es": (
         "¿Qué hora es?",
         "Pon el volumen al treinta por ciento.",
@@ -60,9 +52,6 @@ SAID = {
 
 async def sounds(language: str) -> list[bytes]:
     """Return what is said, as a device hears it."""
-    if language not in VOICES:
-        voices = Voices(repeatable=True)
-        return [b"".join(voices.say(text, GERMAN, seed=1)) for text in SAID[language]]
     tts = KokoroTTSProvider(KokoroSettings(voice=VOICES[language], threads=2))
     await tts.start()
     pause = bytes(LISTEN_RATE)
@@ -71,7 +60,7 @@ async def sounds(language: str) -> list[bytes]:
     return [as_heard(pause + pcm + pause) for pcm in made]
 
 
-@pytest.mark.parametrize(("language", "least"), [("de", 2), ("es", 4), ("fr", 3)])
+@pytest.mark.parametrize(("language", "least"), [("es", 4), ("fr", 3)])
 async def test_of_five_commands(language: str, least: int) -> None:
     async with talking(language) as talk:
         tools = signatures(talk.tools.toolset.definitions())
