@@ -17,7 +17,9 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
+from unicodedata import east_asian_width
 
 from vixio.core.clock import now
 from vixio.core.metrics import Counters
@@ -59,6 +61,12 @@ class _Spoken:
     kept: bool = True
     """Whether it counts as heard: not what only bridges a pause."""
     face: tuple[str, str] | None = None
+
+    @property
+    def usual_ms(self) -> int:
+        """What such a text takes: 60 ms a letter, and three times that a wide character, which in
+        Chinese, Japanese and Korean is a syllable."""
+        return 60 * sum(3 if east_asian_width(each) in "WF" else 1 for each in self.text)
 
 
 class Pacer:
@@ -248,14 +256,8 @@ class Pacer:
                 break
             if not (sentence.whole and sentence.kept):
                 continue
-            last = index + 1 == len(self._sentences)
-            end_ms = (
-                self._sent_ms + self._unsent_ms_of_current()
-                if last
-                else self._sentences[index + 1].start_ms
-            )
             # More than 1 for a sentence before the one that sounds: all of it.
-            share = (heard - sentence.start_ms) / max(1, end_ms - sentence.start_ms)
+            share = (heard - sentence.start_ms) / max(1, self._end_ms(index) - sentence.start_ms)
             parts.append(sentence.text[: round(len(sentence.text) * share)])
         return " ".join(part for part in parts if part).strip()
 
@@ -372,10 +374,23 @@ class Pacer:
         if wait > 0:
             await asyncio.sleep(wait)
 
-    def _unsent_ms_of_current(self) -> int:
-        unsent = 0
+    def _end_ms(self, index: int) -> int:
+        """Return where the audio of a sentence ends: behind what is queued of it.
+
+        Of the one that is still being made, more will come. How much is guessed from its text, by
+        the pace of those before it.
+        """
+        if index + 1 < len(self._sentences):
+            return self._sentences[index + 1].start_ms
+        known = self._sent_ms
         for item in self._queue:
             if isinstance(item, _Spoken):
-                break
-            unsent += self._packet_ms
-        return unsent
+                return known
+            known += self._packet_ms
+        if self._finished or self.heard_ms() >= known:  # in the pause behind it, nothing comes
+            return known
+        *_, last = self._sentences
+        paced = [(a.usual_ms, b.start_ms - a.start_ms) for a, b in pairwise(self._sentences)]
+        usual, taken = map(sum, zip(*paced, strict=True)) if paced else (0, 0)
+        pace = taken / usual if usual and taken else 1.0
+        return max(known, last.start_ms + round(pace * last.usual_ms))

@@ -237,6 +237,31 @@ async def test_the_share_of_a_sentence_is_that_of_its_audio() -> None:
 
 
 @on_virtual_time
+@pytest.mark.parametrize("before", [0, 10])
+async def test_the_share_of_a_sentence_that_is_still_being_made(before: int) -> None:
+    """60 ms a letter are usual, and 120 ms if a sentence of ten letters took 1.2 s."""
+    reply = Reply()
+    async with reply.running():
+        if before:
+            await reply.say(DIGITS, packets=2 * before)
+        await reply.say(10 * DIGITS, packets=10)
+        await at(LEAD_S + 0.12 * before + 0.54)
+        heard = reply.heard_text().removeprefix(DIGITS if before else "").strip()
+        assert len(heard) == (4 if before else 9), "and not nine letters of ten"
+        await at(60.0)
+        assert reply.heard_text().endswith(10 * DIGITS), "there is a pause: no more will come"
+
+
+@on_virtual_time
+async def test_the_share_of_a_sentence_in_chinese() -> None:
+    reply = Reply()
+    async with reply.running():
+        await reply.say("从前在一个小岛上有一座灯塔", packets=12)
+        await at(LEAD_S + 0.54)
+        assert reply.heard_text() == "从前在"
+
+
+@on_virtual_time
 async def test_a_sentence_whose_audio_has_not_come_is_not_heard() -> None:
     reply = Reply()
     async with reply.running():
