@@ -16,7 +16,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from vixio.core.errors import ConfigError, ProviderError
@@ -26,8 +25,10 @@ from vixio.providers.asr import SpeechHints
 from vixio.providers.pocketsphinx.provider import PocketSphinxASRProvider, PocketSphinxSettings
 from vixio.telemetry.logging.setup import configure_logging
 from vixio.testing.voices import Speaker, Voices
-from vixio_bench.speech_corpus import held_out, tuning
-from vixio_bench.speech_corpus.device import TOOLS, Expected
+from vixio_bench.speech_corpus.device import Corpus, Expected
+from vixio_bench.speech_corpus.held_out import HELD_OUT
+from vixio_bench.speech_corpus.tuning import TUNING
+from vixio_bench.speech_corpus.values import VALUES, VALUES_TUNING
 from vixio_bench.speech_report import (
     CURVE,
     PARALLEL,
@@ -38,7 +39,12 @@ from vixio_bench.speech_report import (
     table,
 )
 
-CORPORA = {"held-out": held_out, "tuning": tuning}
+CORPORA = {
+    "held-out": HELD_OUT,
+    "tuning": TUNING,
+    "values": VALUES,
+    "values-tuning": VALUES_TUNING,
+}
 _FRAME_SECONDS = 0.06
 
 
@@ -54,15 +60,15 @@ class Utterance:
     """Whether it is among those that end or erase something, or sound a little like it."""
 
 
-def speak(corpus: ModuleType, voices: Voices, limit: int | None = None) -> list[Utterance]:
+def speak(corpus: Corpus, voices: Voices, limit: int | None = None) -> list[Utterance]:
     """Say all sentences of a corpus in all its voices; ``limit``: that many, spread evenly."""
     said: list[Utterance] = []
-    for speaker in corpus.SPEAKERS:
+    for speaker in corpus.speakers:
         sentences = [
-            *[(text, expected, False) for text, expected in _spread(corpus.IN_GRAMMAR, limit)],
-            *[(text, None, False) for text in _spread(corpus.OUT_OF_GRAMMAR, limit)],
-            *[(text, expected, True) for text, expected in _spread(corpus.FINAL, limit)],
-            *[(text, None, True) for text in _spread(corpus.NOT_FINAL, limit)],
+            *[(text, expected, False) for text, expected in _spread(corpus.commands, limit)],
+            *[(text, None, False) for text in _spread(corpus.free, limit)],
+            *[(text, expected, True) for text, expected in _spread(corpus.final, limit)],
+            *[(text, None, True) for text in _spread(corpus.not_final, limit)],
         ]
         for text, expected, final in sentences:
             frames = voices.say(text, speaker, seed=len(said))
@@ -82,7 +88,7 @@ async def bench_speech(
     options = {} if rejection is None else {"rejection": rejection}
     settings = PocketSphinxSettings.model_validate(options)
     tools = ToolSet()
-    tools.replace("device", TOOLS)
+    tools.replace("device", CORPORA[corpus].tools)
     hints = SpeechHints(tools.definitions(), "en")
     phrases = PhraseBook.load("en").compile(signatures(hints.tools))
     provider = PocketSphinxASRProvider(settings)

@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from vixio.core.processor_use import children_of
@@ -28,7 +27,7 @@ from vixio.settings.provider import ASRSection, TTSSection
 from vixio.testing.voices import Speaker, Voices, as_heard
 from vixio_bench.speech import does
 from vixio_bench.speech_corpus import chinese
-from vixio_bench.speech_corpus.device import TOOLS, Expected
+from vixio_bench.speech_corpus.device import Corpus, Expected
 
 SETS: dict[str, dict[str, Any]] = {
     "offline": {"name": "pocketsphinx"},
@@ -82,6 +81,10 @@ class Heard:
     command: bool
     right: bool
     acted: bool
+    asked: bool
+    """Whether the user is asked which of some sentences was said."""
+    among: bool
+    """Whether the right one is among them."""
     words: int
     errors: int
 
@@ -97,9 +100,14 @@ class SetReport:
     right: int
     wrong: int
     declined: int
+    asked: int
+    """Commands that may have been one of some."""
+    among: int
+    """Of these, those where the right one is among them."""
     free: int
     acted: int
     """Free sentences that the phrase book takes for a command."""
+    free_asked: int
     error_rate: float
     """Of the words of the free sentences (of the characters, in Chinese)."""
     latency_p50: float
@@ -112,7 +120,7 @@ class SetReport:
 
 async def bench_set(
     asr: ASRSection,
-    corpus: ModuleType,
+    corpus: Corpus,
     *,
     voice: str = "espeak",
     language: str = "en",
@@ -122,7 +130,7 @@ async def bench_set(
     """Measure one recogniser. Raises ProviderError if it, or the voice, cannot work."""
     said = await _speak(corpus, voice, language, limit)
     tools = ToolSet()
-    tools.replace("device", TOOLS)
+    tools.replace("device", corpus.tools)
     hints = SpeechHints(tools.definitions(), language)
     phrases = PhraseBook.load("zh" if language == "zh" else "en").compile(signatures(hints.tools))
     before = processes_mb()
@@ -133,7 +141,7 @@ async def bench_set(
         outcomes: list[Heard] = []
         for each in said:
             heard, _ = await _recognise(provider, hints, each.frames, live=False)
-            match = phrases.match(heard.text)
+            match, among = phrases.match(heard.text), heard.alternatives
             words, meant = units(heard.text), units(each.text)
             outcomes.append(
                 Heard(
@@ -141,8 +149,13 @@ async def bench_set(
                     heard=heard.text,
                     confidence=heard.confidence,
                     command=each.expected is not None,
-                    right=each.expected is not None and does(phrases, heard.text, each.expected),
-                    acted=match is not None,
+                    right=not among
+                    and each.expected is not None
+                    and does(phrases, heard.text, each.expected),
+                    acted=match is not None and not among,
+                    asked=bool(among),
+                    among=each.expected is not None
+                    and any(does(phrases, one.text, each.expected) for one in among),
                     words=len(meant),
                     errors=distance(meant, words),
                 )
@@ -160,6 +173,7 @@ async def bench_set(
     free = [each for each in outcomes if not each.command]
     right = sum(each.right for each in commands)
     wrong = sum(each.acted and not each.right for each in commands)
+    asked = sum(each.asked for each in commands)
     return SetReport(
         asr=provider.name,
         voice=voice,
@@ -167,9 +181,12 @@ async def bench_set(
         commands=len(commands),
         right=right,
         wrong=wrong,
-        declined=len(commands) - right - wrong,
+        declined=len(commands) - right - wrong - asked,
+        asked=asked,
+        among=sum(each.among for each in commands),
         free=len(free),
         acted=sum(each.acted for each in free),
+        free_asked=sum(each.asked for each in free),
         error_rate=sum(each.errors for each in free) / max(1, sum(each.words for each in free)),
         latency_p50=latencies[len(latencies) // 2],
         latency_p95=latencies[min(len(latencies) - 1, int(len(latencies) * 0.95))],
@@ -179,18 +196,18 @@ async def bench_set(
     )
 
 
-async def _speak(corpus: ModuleType, voice: str, language: str, limit: int | None) -> list[Said]:
+async def _speak(corpus: Corpus, voice: str, language: str, limit: int | None) -> list[Said]:
     """Say the sentences of a corpus; ``limit``: that many of each kind."""
     sentences: list[tuple[str, Expected | None]]
     if language == "zh":
         sentences = [(text, None) for text in chinese.SENTENCES[:limit]]
     else:
         sentences = [
-            *corpus.IN_GRAMMAR[:limit],
-            *((text, None) for text in corpus.OUT_OF_GRAMMAR[:limit]),
+            *corpus.commands[:limit],
+            *((text, None) for text in corpus.free[:limit]),
         ]
     if voice == "espeak":
-        speakers = _MANDARIN if language == "zh" else corpus.SPEAKERS
+        speakers = _MANDARIN if language == "zh" else corpus.speakers
 
         def spoken() -> list[Said]:
             voices = Voices()
@@ -294,15 +311,19 @@ def set_table(report: SetReport, *, errors: bool = False) -> str:
     unit = "characters" if report.language == "zh" else "words"
     lines = [f"{report.asr}, spoken by {report.voice}, language {report.language}", ""]
     if report.commands:
-        share = [count / report.commands for count in (report.right, report.wrong, report.declined)]
+        counts = (report.right, report.wrong, report.asked, report.declined)
+        share = [count / report.commands for count in counts]
         lines.append(
             f"commands      {report.commands:4d}   right {share[0]:6.1%}   wrong {share[1]:6.1%}"
-            f"   not understood {share[2]:6.1%}"
+            f"   asked back {share[2]:6.1%}   not understood {share[3]:6.1%}"
         )
+        if report.asked:
+            lines.append(f"{'':18s}   asked back with the right one: {report.among}")
     lines += [
         (
             f"free speech   {report.free:4d}   wrong {unit} {report.error_rate:6.1%}"
             f"   taken for a command {report.acted / max(1, report.free):6.1%}"
+            f"   asked back {report.free_asked / max(1, report.free):6.1%}"
         ),
         f"end of speech to words: p50 {report.latency_p50:.0f} ms, p95 {report.latency_p95:.0f} ms",
         f"memory {report.memory:.0f} MB, packages {report.disk:.0f} MB",
@@ -310,7 +331,7 @@ def set_table(report: SetReport, *, errors: bool = False) -> str:
     if errors:
         lines += ["", "not as said:"]
         lines += [
-            f"  {each.text!r} -> {each.heard!r}"
+            f"  {each.text!r} -> {each.heard!r}{' asked' if each.asked else ''}"
             for each in report.outcomes
             if (each.command and not each.right) or (not each.command and each.errors)
         ]

@@ -173,11 +173,25 @@ class EarlyTranscript(Chunk):
 
 
 @dataclass(frozen=True, slots=True)
+class Alternative:
+    """One of the sentences that may have been said.
+
+    ``told``: its words that the others have not ("two minutes"), or all of it. ``values``: those
+    by which somebody chooses it ("two").
+    """
+
+    text: str
+    told: str
+    values: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Transcript(Chunk):
     """What the ASR heard in one utterance.
 
     ``rejected``: it heard speech but would only be guessing at the words; ``text`` is then empty,
     and ``guess`` what they may have been, to be shown to people alone.
+    ``alternatives``: what may have been said, where ``text`` is too uncertain to be acted on.
     ``emotion``, ``language`` and ``completeness`` as far as the provider knows them.
     """
 
@@ -189,6 +203,7 @@ class Transcript(Chunk):
     emotion: str = ""
     completeness: Completeness | None = None
     guess: str = ""
+    alternatives: tuple[Alternative, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +212,7 @@ class UserTurn(Chunk):
 
     ``understood`` false: speech was heard but not understood, so it is asked back, not acted on.
     ``commanded``: the words are those of a command, not of the user; they cannot agree to anything.
+    ``alternatives``: what may have been said instead; the user is asked which.
     ``commitment``: the turn is answered ahead, and has no effect before that is given; None: it has
     its effects as they come.
     """
@@ -207,6 +223,7 @@ class UserTurn(Chunk):
     language: str = ""
     emotion: str = ""
     commanded: bool = False
+    alternatives: tuple[Alternative, ...] = ()
     commitment: Commitment | None = field(default=None, compare=False, repr=False)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from vixio.core.chunk import Completeness
+from vixio.core.chunk import Alternative, Completeness
 from vixio.core.tools.types import ToolDefinition
 
 
@@ -33,6 +33,8 @@ class Recognition:
     ``confidence``: 0…1 where the provider has one. ``language``, ``emotion``: where it knows them.
     ``completeness``: where it knows the sentences that can be said, and this is one of them, or the
     beginning of one (``text`` is then empty).
+    ``alternatives``: what may have been said, where a value such as a number is uncertain; nothing
+    is to be done before somebody has said which. ``text`` is then the likeliest.
     """
 
     text: str
@@ -42,6 +44,7 @@ class Recognition:
     emotion: str = ""
     completeness: Completeness | None = None
     guess: str = ""
+    alternatives: tuple[Alternative, ...] = ()
 
 
 class ASRStream(ABC):

@@ -338,6 +338,8 @@ class ASRStation(ListeningStation):
             return
         self.context.words_due = False
         known = heard.completeness or completeness(text, language or self.context.language)
+        if heard.alternatives:
+            text = ""  # nothing is answered ahead before the user has said which
         early = EarlyTranscript(turn_id, text, language, heard.emotion, known)
         self.context.early = early
         await self.emit((early,))
@@ -361,6 +363,7 @@ class ASRStation(ListeningStation):
             emotion=heard.emotion,
             completeness=heard.completeness,
             guess=self._cleaned(heard.guess),
+            alternatives=heard.alternatives,
         )
 
     async def _failure(self, utterance: _Utterance, error: Exception) -> Chunk:

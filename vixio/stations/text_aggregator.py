@@ -49,7 +49,12 @@ class TextAggregatorStation(ListeningStation):
                     chunk = replace(chunk, rejected=True)
                 understood = not chunk.rejected
                 turn = UserTurn(
-                    turn_id, text, understood, language=chunk.language, emotion=chunk.emotion
+                    turn_id,
+                    text,
+                    understood,
+                    language=chunk.language,
+                    emotion=chunk.emotion,
+                    alternatives=chunk.alternatives,
                 )
                 return (chunk, turn)
             case TextInput(text=text, wake_word=False):

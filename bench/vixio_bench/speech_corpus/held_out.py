@@ -7,7 +7,7 @@ few symbols. Figures on this set say little about these.
 from __future__ import annotations
 
 from vixio.testing.voices import Speaker
-from vixio_bench.speech_corpus.device import Expected
+from vixio_bench.speech_corpus.device import Corpus, Expected
 
 SPEAKERS = (
     Speaker("en-us+m1", rate=155, pitch=52),
@@ -171,3 +171,5 @@ NOT_FINAL: tuple[str, ...] = (
     "say goodbye to my mother",
     "the green one is better",
 )
+
+HELD_OUT = Corpus(SPEAKERS, IN_GRAMMAR, OUT_OF_GRAMMAR, final=FINAL, not_final=NOT_FINAL)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vixio.testing.voices import Speaker
-from vixio_bench.speech_corpus.device import Expected
+from vixio_bench.speech_corpus.device import Corpus, Expected
 
 SPEAKERS = (
     Speaker("en-us", rate=160, pitch=50),
@@ -151,3 +151,5 @@ NOT_FINAL: tuple[str, ...] = (
     "by the way",
 )
 """What sounds a little like it, and must end and erase nothing."""
+
+TUNING = Corpus(SPEAKERS, IN_GRAMMAR, OUT_OF_GRAMMAR, final=FINAL, not_final=NOT_FINAL)

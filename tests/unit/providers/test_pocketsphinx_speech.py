@@ -2,33 +2,51 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import pytest
 
+from vixio.language.phrasebook import PhraseBook, signatures
 from vixio.testing.voices import Voices
 from vixio_bench import speech
-from vixio_bench.speech_corpus import held_out, tuning
+from vixio_bench.speech_corpus.device import Corpus
+from vixio_bench.speech_corpus.held_out import HELD_OUT
+from vixio_bench.speech_corpus.tuning import TUNING
+from vixio_bench.speech_corpus.values import VALUES, VALUES_TUNING
 from vixio_bench.speech_report import table
 
 
-def test_the_sets_share_no_sentence_no_voice_and_no_speed() -> None:
-    def sentences(corpus: object) -> set[str]:
-        known = [*corpus.IN_GRAMMAR, *corpus.FINAL]  # type: ignore[attr-defined]  # a module
-        unknown = [*corpus.OUT_OF_GRAMMAR, *corpus.NOT_FINAL]  # type: ignore[attr-defined]  # the same
-        return {*(text for text, _ in known), *unknown}
+@pytest.mark.parametrize(
+    ("tuning", "held_out", "least"), [(TUNING, HELD_OUT, 40), (VALUES_TUNING, VALUES, 15)]
+)
+def test_the_sets_share_no_sentence_no_voice_and_no_speed(
+    tuning: Corpus, held_out: Corpus, least: int
+) -> None:
+    def sentences(corpus: Corpus) -> set[str]:
+        known = (text for text, _ in (*corpus.commands, *corpus.final))
+        return {*known, *corpus.free, *corpus.not_final}
 
     assert not sentences(tuning) & sentences(held_out)
-    assert not {s.voice for s in tuning.SPEAKERS} & {s.voice for s in held_out.SPEAKERS}
-    assert not {s.rate for s in tuning.SPEAKERS} & {s.rate for s in held_out.SPEAKERS}
-    assert len(held_out.IN_GRAMMAR) >= 40
-    assert len(held_out.OUT_OF_GRAMMAR) >= 40
+    assert not {s.voice for s in tuning.speakers} & {s.voice for s in held_out.speakers}
+    assert not {s.rate for s in tuning.speakers} & {s.rate for s in held_out.speakers}
+    assert len(held_out.commands) >= least
+    assert len(held_out.free) >= least
+
+
+@pytest.mark.parametrize("corpus", speech.CORPORA.values())
+def test_the_phrase_book_knows_each_command_and_no_other_sentence(corpus: Corpus) -> None:
+    phrases = PhraseBook.load("en").compile(signatures(corpus.tools))
+    wrong = [text for text, meant in corpus.commands if not speech.does(phrases, text, meant)]
+    assert wrong == []
+    assert [text for text in corpus.free if phrases.match(text) is not None] == []
 
 
 @pytest.mark.slow
 async def test_a_handful_of_held_out_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
     # A woman and a man of the five, the same in each run.
-    monkeypatch.setattr(held_out, "SPEAKERS", held_out.SPEAKERS[1:3])
+    two = replace(HELD_OUT, speakers=HELD_OUT.speakers[1:3])
+    monkeypatch.setitem(speech.CORPORA, "held-out", two)
     monkeypatch.setattr(speech, "Voices", partial(Voices, repeatable=True))
     report = await speech.bench_speech(limit=4, latency_samples=1)
     assert report.in_grammar == report.out_of_grammar == 4 * 2

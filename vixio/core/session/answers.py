@@ -1,8 +1,12 @@
-"""How the user is answered: by the agent, by a goodbye, or by words that there is no more today."""
+"""How the user is answered: by the agent, by a goodbye, by words that there is no more today, or
+by the question what was said."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from vixio.core.chunk import UserTurn
+from vixio.core.consent import is_no
 from vixio.core.daily_turns import DailyTurns
 from vixio.core.device import DeviceProfile
 from vixio.core.exit_phrases import exit_phrases
@@ -10,6 +14,7 @@ from vixio.core.greetings import WakeGreetings
 from vixio.core.history import UserMessage
 from vixio.core.messages import message
 from vixio.core.session.ahead import AnswerAhead
+from vixio.core.session.doubt import Doubt
 from vixio.core.session.reply_slot import ReplySlot
 from vixio.core.session.session_floor import SessionFloor
 from vixio.core.session.speech import Farewell, SpeechHandle
@@ -38,6 +43,8 @@ class Answers:
         self.own = OwnWords(profile)
         """What the assistant says by itself."""
         self._turns_a_day = 0
+        self._doubt: Doubt | None = None
+        """What the user was asked to tell apart, until they say something."""
 
     def follow(self, profile: DeviceProfile) -> None:
         """Go on by another profile."""
@@ -50,7 +57,7 @@ class Answers:
         """Whether the engine would be asked for the answer to these words of the user."""
         limit = self._turns_a_day
         left = not limit or self._daily_turns.taken(self._context.device_id) < limit
-        return left and not self.own.ends_with(text)
+        return left and self._doubt is None and not self.own.ends_with(text)
 
     def begin(
         self, turn: UserTurn, *, counted: bool = False, ahead: AnswerAhead | None = None
@@ -60,6 +67,14 @@ class Answers:
         ``counted``: whether a part of the turn was counted already. ``ahead``: the answer, under
         way.
         """
+        doubt, turn = self._doubt, self._settled(turn)
+        if turn.alternatives:
+            self._ask(turn)
+            return
+        if doubt is not None and not turn.commanded and is_no(turn.text):
+            text = message("cancelled", self._context.language)
+            self._slot.start(turn, speech=SpeechHandle(text, items=[UserMessage(turn.text)]))
+            return
         device_id, limit = self._context.device_id, self._turns_a_day
         if counted or not turn.understood or self._daily_turns.take(device_id, limit):
             self._slot.start(turn, ahead=ahead)
@@ -68,6 +83,22 @@ class Answers:
                 ahead.drop()
             self._context.counters.add("turn.over_daily_limit")
             self._slot.start(turn, speech=self.own.daily_limit())
+
+    def _settled(self, turn: UserTurn) -> UserTurn:
+        """Return the turn with the sentence that was meant, if it says which of those in doubt."""
+        if self._doubt is None or not turn.understood or turn.commanded:
+            return turn
+        doubt, self._doubt = self._doubt, None
+        doubt.over = True
+        chosen = doubt.chosen(turn)
+        return turn if chosen is None else replace(turn, text=chosen, alternatives=())
+
+    def _ask(self, turn: UserTurn) -> None:
+        """Ask which of the turn's alternatives was said."""
+        self._doubt = doubt = Doubt(turn.alternatives, self._context.language)
+        self._context.counters.add("turn.asked_which")
+        items = [UserMessage(turn.text)]
+        self._slot.start(turn, speech=SpeechHandle("", items=items, script=doubt))
 
     async def leave(self, turn: UserTurn) -> None:
         """The user ends the conversation: say goodbye, behind the answer to what was said before.

@@ -56,5 +56,7 @@ def joined(first: UserTurn | None, then: UserTurn) -> UserTurn:
     if first is None:
         return then
     if then.turn_id < first.turn_id:
-        return replace(then, turn_id=first.turn_id, text=f"{then.text} {first.text}")
-    return replace(then, text=f"{first.text} {then.text}")
+        turn_id, text = first.turn_id, f"{then.text} {first.text}"
+    else:
+        turn_id, text = then.turn_id, f"{first.text} {then.text}"
+    return replace(then, turn_id=turn_id, text=text, alternatives=())

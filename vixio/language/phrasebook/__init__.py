@@ -33,6 +33,7 @@ from vixio.language.phrasebook.book import LANGUAGES, PhraseBook, first_apology
 from vixio.language.phrasebook.compiled import CompiledPhrases
 from vixio.language.phrasebook.grammar import Grammar
 from vixio.language.phrasebook.match import Call, Match
+from vixio.language.phrasebook.matcher import Filled
 from vixio.language.phrasebook.reply import Result
 from vixio.language.phrasebook.signature import ToolSignature, fingerprint, signatures
 
@@ -40,6 +41,7 @@ __all__ = [
     "LANGUAGES",
     "Call",
     "CompiledPhrases",
+    "Filled",
     "Grammar",
     "Match",
     "PhraseBook",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from functools import lru_cache
+from threading import Lock
 
 from vixio.core.errors import ConfigError
 from vixio.core.language_tags import primary
@@ -27,6 +28,7 @@ class PhraseBook:
     def __init__(self, language: Language) -> None:
         self._language = language
         self._compiled: OrderedDict[str, CompiledPhrases] = OrderedDict()
+        self._compiling = Lock()
 
     @classmethod
     def load(cls, language: str) -> PhraseBook:
@@ -48,16 +50,18 @@ class PhraseBook:
     def compile(self, tools: Sequence[ToolSignature]) -> CompiledPhrases:
         """Return the phrases for these tools; takes about 10 ms the first time, then microseconds.
 
-        Cached by content, so a changed list of tools never gets the phrases of the old one.
+        Cached by content, so a changed list of tools never gets the phrases of the old one. May be
+        called in any thread.
         """
         key = fingerprint(tools)
-        found = self._compiled.get(key)
-        if found is None:
-            found = self._compiled[key] = CompiledPhrases(self._language, tools, key)
-        self._compiled.move_to_end(key)
-        while len(self._compiled) > MAX_COMPILED:
-            self._compiled.popitem(last=False)
-        return found
+        with self._compiling:
+            found = self._compiled.get(key)
+            if found is None:
+                found = self._compiled[key] = CompiledPhrases(self._language, tools, key)
+            self._compiled.move_to_end(key)
+            while len(self._compiled) > MAX_COMPILED:
+                self._compiled.popitem(last=False)
+            return found
 
 
 @lru_cache(maxsize=len(LANGUAGES))

@@ -13,6 +13,7 @@ from vixio.language.phrasebook.grammar import Grammar, GrammarBuilder
 from vixio.language.phrasebook.match import Binding, Match
 from vixio.language.phrasebook.matcher import Filled, Reader, walk
 from vixio.language.phrasebook.nodes import Node, Slot
+from vixio.language.phrasebook.numbers import MAX_NUMBER
 from vixio.language.phrasebook.reply import Renderer
 from vixio.language.phrasebook.signature import ToolSignature
 from vixio.language.phrasebook.slots import (
@@ -112,6 +113,35 @@ class CompiledPhrases:
                         text.strip(),
                     )
         return None
+
+    def number_words(self, number: int) -> list[str]:
+        """Return the ways to say a number, its digits first."""
+        ways = self._language.numbers.say(number) if abs(number) <= MAX_NUMBER else ()
+        return [str(number), *map(join, ways)]
+
+    def said(self, value: Filled, text: str) -> tuple[str, str]:
+        """Return a value's words in ``text``, and the word behind those of a number.
+
+        Both are empty if the value is not in it.
+        """
+        tokens = tokenize(text, self._language.rewrites)
+        folded, at, size = tokens.folded(), 0, len(tokens.words)
+        if type(value.value) is int:
+            while at < size:
+                end, number = next(self._language.numbers.read(folded.words, at), (at + 1, None))
+                if number == value.value:
+                    polite = any(
+                        stop > end for stop, _ in self._walk(self._language.after, end, folded)
+                    )
+                    unit = tokens.original(end, end + 1) if end < size and not polite else ""
+                    return tokens.original(at, end), unit
+                at = end
+            return "", ""
+        words = tokenize(value.said).folded().words
+        for at in range(size - len(words) + 1):
+            if words and folded.words[at : at + len(words)] == words:
+                return tokens.original(at, at + len(words)), ""
+        return "", ""
 
     def answering(self, match: Match) -> Match | None:
         """Return ``match``, of another language's book, with the words of this one.

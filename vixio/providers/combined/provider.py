@@ -7,9 +7,10 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TypeVar
 
-from vixio.core.errors import ProviderError, ProviderTimeout
+from vixio.core.errors import ConfigError, ProviderError, ProviderTimeout
 from vixio.providers.asr import ASRProvider, ASRStream, Recognition, SpeechHints
 from vixio.providers.combined.arbiter import Arbiter
+from vixio.providers.combined.values import CommandValues
 from vixio.providers.fallback.candidates import Attempt, Candidates, FallbackProvider
 from vixio.providers.fallback.circuit_breaker import BreakerSettings
 
@@ -64,6 +65,7 @@ class CombinedStream(ASRStream):
         seconds: float,
     ) -> None:
         self._candidates = candidates
+        self._hints = hints
         self._arbiter = arbiter
         self._seconds = seconds
         self._closed = False
@@ -89,6 +91,7 @@ class CombinedStream(ASRStream):
 
     def update_hints(self, hints: SpeechHints) -> None:
         """Replace the hints of both."""
+        self._hints = hints
         for ear in self._ears:
             ear.update_hints(hints)
 
@@ -98,23 +101,36 @@ class CombinedStream(ASRStream):
             asyncio.create_task(ear.finish(self._seconds), name=ear.name) for ear in self._working()
         ]
         heard: dict[bool, Recognition] = {}
+        values: CommandValues | None = None
         try:
             for each in asyncio.as_completed(finishing):
                 of_commands, recognition = await each
                 if recognition is None:
                     continue
                 heard[of_commands] = recognition
-                if of_commands and self._arbiter.is_sure(recognition):
-                    return recognition  # whatever the other one hears
+                if of_commands and recognition.text:
+                    values = await asyncio.to_thread(self._values, recognition)
+                    if values is None and self._arbiter.is_sure(recognition):
+                        return recognition  # whatever the other one hears
         finally:
             for task in finishing:
                 task.cancel()
             await asyncio.gather(*finishing, return_exceptions=True)
         if len(heard) == 2:
-            return self._arbiter.choose(heard[True], heard[False])
+            return self._arbiter.choose(heard[True], heard[False], values)
         if not heard:
             self._working()
         return next(iter(heard.values()))
+
+    def _values(self, commands: Recognition) -> CommandValues | None:
+        from vixio.language.phrasebook import PhraseBook, signatures  # not while the server starts
+
+        language = commands.language or self._hints.language or "en"
+        try:
+            book = PhraseBook.load(language)
+        except ConfigError:
+            return None
+        return CommandValues.of(book.compile(signatures(self._hints.tools)), commands.text)
 
     async def close(self) -> None:
         """Close both. Idempotent."""

@@ -111,6 +111,18 @@ async def test_a_voice_that_fails_leaves_the_others_espeak(kit: Kit) -> None:
     assert rows["asr"].detail == f"understood “{SENTENCE}” of eSpeak's"
 
 
+async def test_what_espeak_says_is_understood_in_part_by_a_recogniser_that_works(kit: Kit) -> None:
+    kit.tts = ScriptedTTS(error=ProviderUnavailable("scripted", "no key: set tts.api_key"))
+    kit.asr.script = ["these turn on a lump"]
+    rows = await run()
+    assert list(failed(rows)) == ["tts"]
+    assert rows["asr"].warn
+    heard = "heard “these turn on a lump” for “Please turn on the lamp.”, which eSpeak said"
+    assert rows["asr"].detail == heard
+    kit.asr.script = ["what is it like out there"]
+    assert list(failed(await run())) == ["tts", "asr"]
+
+
 async def test_a_voice_in_which_no_speech_is_found(kit: Kit) -> None:
     kit.tts = ScriptedTTS()  # is silent
     rows = await run()
