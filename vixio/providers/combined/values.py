@@ -28,7 +28,9 @@ class CommandValues:
     def of(cls, phrases: CompiledPhrases, text: str) -> CommandValues | None:
         """Return the values of a command; None: it has none, or ``text`` is no command."""
         match = phrases.match(text)
-        return cls(phrases, text, match) if match is not None and match.filled else None
+        if match is None or not (match.filled or _numbers(match)):
+            return None
+        return cls(phrases, text, match)
 
     def alternatives(self, heard: str) -> tuple[Alternative, ...]:
         """Return what may have been meant if the other recogniser has ``heard`` these words.
@@ -69,8 +71,9 @@ def _same(command: Match, other: Match, *, confirmed: bool) -> bool:
     return _bare(command.arguments) == _bare(other.arguments)
 
 
-def _numbers(match: Match) -> list[tuple[str, int]]:
-    return [(each.name, each.value) for each in match.filled if type(each.value) is int]
+def _numbers(match: Match) -> dict[str, int]:
+    """Return the numbers of a call, also those of words such as "half an hour" and "mute"."""
+    return {name: value for name, value in match.arguments.items() if type(value) is int}
 
 
 def _bare(arguments: dict[str, object]) -> dict[str, object]:

@@ -43,6 +43,8 @@ def told(found: Recognition) -> list[str]:
         ("remember that my name is anna", "Remember that my name is Anna."),
         ("remember that i like green tea", "Remember, Emma, that I like green tea."),
         ("turn the fan off", "Turn the van off."),
+        ("set a timer for half an hour", "Set a timer for half an hour, please."),
+        ("mute the sound", "New to the south."),
     ],
 )
 def test_both_have_heard_the_value(command: str, speech: str) -> None:
@@ -81,6 +83,12 @@ def test_both_have_heard_the_value(command: str, speech: str) -> None:
             "Remember that my name is Hannah.",
             ["my name is Hannah", "my name is anna"],
         ),
+        (
+            "start a timer of a minute",
+            "Start a timer of 18 minutes.",
+            ["Start a timer of 18 minutes", "start a timer of a minute"],
+        ),
+        ("full volume", "Mute the volume.", ["Mute the volume", "full volume"]),
         (TIMER, "Set the time of our tea minutes.", [TIMER]),
         (TIMER, "We have thought of thirteen people.", [TIMER]),
         (TIMER, "", [TIMER]),
