@@ -50,7 +50,7 @@ class Around:
     """What stands around the server.
 
     ``broker``, ``agent``: their URLs. ``folder``: for what is written down. ``client``: None
-    without the A2A library.
+    without the A2A library. ``skipped``: what of this is not there.
     """
 
     house: House
@@ -59,6 +59,7 @@ class Around:
     folder: Path
     cook: Cook
     client: OvenClient | None
+    skipped: tuple[str, ...] = ()
 
     @property
     def record(self) -> Path:
@@ -254,7 +255,10 @@ async def converse(wav: Path | None) -> int:
     cook, client = Cook(), oven_client()
     with tempfile.TemporaryDirectory() as folder, standing() as house:
         async with house_broker.telling() as broker, cooking(cook) as agent:
-            around = Around(house, broker, agent, Path(folder), cook, client)
+            skipped = [] if client else ["an A2A client"]
+            if broker.startswith("memory:"):
+                skipped.append("NATS")
+            around = Around(house, broker, agent, Path(folder), cook, client, tuple(skipped))
             return 1 if await _hold(around, wav) else 0
 
 
@@ -275,5 +279,5 @@ async def _hold(around: Around, wav: Path | None) -> int:
         )
         if app.a2a is not None:
             await app.a2a.loaded()
-        failed = await hold(app, device, script(around), wav)
+        failed = await hold(app, device, script(around), wav, skipped=around.skipped)
     return failed + (around.client.show() if around.client is not None else 0)

@@ -43,7 +43,8 @@ async def test_tools_of_every_kind_are_used_for_real(tmp_path: Path) -> None:
         async with asyncio.timeout(BOUND):
             await demo.process.wait()
     printed = "".join(demo.out)
-    assert last.strip() == "9 of 9 turns as expected", printed
+    without = "; without NATS, see above" if house_broker.lacking() else ""
+    assert last.strip() == f"9 of 9 turns as expected{without}", printed
     assert beside.strip() == "2 of 2 turns of the A2A client as expected", printed
     assert demo.process.returncode == 0
     assert "called  set_oven_temperature {" in printed

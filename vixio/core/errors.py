@@ -85,7 +85,8 @@ class ToolError(VixioError):
 
     ``type`` is a short machine-readable class that the model sees: ``not_found``,
     ``invalid_arguments``, ``timeout``, ``disconnected``, ``failed``, ``busy`` (too many calls at
-    the same time), ``denied`` (not for this device), ``confirmation_required``. ``retry_after``:
+    the same time), ``denied`` (not for this device), ``no_device`` (it needs one, and the user
+    writes without one), ``confirmation_required``. ``retry_after``:
     seconds to wait before the next request, as the source asks.
     """
 

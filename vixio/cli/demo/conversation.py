@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vixio.cli.setup.pace import LIMIT_S
 from vixio.cli.status import StatusLine
-from vixio.cli.turn_times import chart
+from vixio.cli.turn_times import chart, response
 from vixio.core.metrics import TurnTimeline
 from vixio.core.session.events import Subscription, TurnEnded
 from vixio.server import Server
@@ -98,11 +99,16 @@ async def hold(
     lines: Sequence[Line],
     wav: Path | None,
     speak: Speak = say,
+    skipped: Sequence[str] = (),
 ) -> int:
-    """Hold the conversation and print it; return how many turns were not as expected."""
+    """Hold the conversation and print it; return how many turns were not as expected.
+
+    ``skipped``: what belongs to it and could not be shown here.
+    """
     from firmware_test_client.errors import DeviceError
 
     failed = 0
+    waits: list[int] = []
     events = app.host.events.subscribe()
     for line in lines:
         before = app.counters.snapshot()
@@ -119,13 +125,31 @@ async def hold(
         good = good and was_served(line, served)
         good = good and all(finding.good for finding in findings)
         failed += not good
-        _show(line, reply, _last_timeline(events), served, good, findings)
+        timeline = _last_timeline(events)
+        wait = None if timeline is None else response(timeline.since_turn_end())
+        waits += [] if wait is None else [wait]
+        _show(line, reply, timeline, served, good, findings)
     events.close()
     if wav is not None:
         device.write_wav(wav)
         print(f"both sides as stereo (left: user, right: device): {wav}")
-    print(f"{len(lines) - failed} of {len(lines)} turns as expected")
+    for told in waited(waits):
+        print(told)
+    without = f"; without {', '.join(skipped)}, see above" if skipped else ""
+    print(f"{len(lines) - failed} of {len(lines)} turns as expected{without}")
     return failed
+
+
+def waited(waits: Sequence[int]) -> list[str]:
+    """Return lines about milliseconds from the last word to the sound of the answer."""
+    if not waits:
+        return []
+    ordered = sorted(waits)
+    half, slowest = (each / 1000 for each in (ordered[(len(ordered) - 1) // 2], ordered[-1]))
+    told = f"half of the answers began within {half:.1f} s of the last word, all in {slowest:.1f} s"
+    if half <= LIMIT_S:
+        return [told]
+    return [told, "slow: this machine needs faster parts, which `vixio setup` proposes"]
 
 
 def was_served(line: Line, served: Mapping[str, Served]) -> bool:

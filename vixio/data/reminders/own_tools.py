@@ -263,7 +263,7 @@ class OwnTools:
 
     def _device(self, context: ToolContext) -> str:
         if self._listeners.find(context.device_id) is None:
-            raise ToolError("unavailable", "there is no device here that could speak later")
+            raise ToolError("no_device", "there is no device here that could speak later")
         return context.device_id
 
 

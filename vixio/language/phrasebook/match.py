@@ -99,7 +99,7 @@ class Match:
             return self.reply(results[-1], first=results[0])
         first = Result.read(results[0])
         if self._failed(first):
-            return message("tool_failed", self.language)
+            return message(first.apology, self.language)
         try:
             return Call(self.binding.then_tool, self._second_arguments(first))
         except Missing:
@@ -115,7 +115,7 @@ class Match:
         if self.binding.tool and read.spoken:
             return ""
         if self._failed(read):
-            return message("tool_failed", self.language)
+            return message(read.apology, self.language)
         if read.not_found:
             return intent.missing
         nothing_asked = message("nothing_asked", self.language)

@@ -59,6 +59,11 @@ class Result:
         return self._error_type == "not_found"
 
     @property
+    def apology(self) -> str:
+        """The key of what is said of a failed call."""
+        return "no_device" if self._error_type == "no_device" else "tool_failed"
+
+    @property
     def _error_type(self) -> object:
         error = self.value.get("error") if isinstance(self.value, dict) else None
         return error.get("type") if isinstance(error, dict) else None

@@ -6,7 +6,7 @@ from datetime import datetime
 
 import pytest
 
-from vixio.cli.demo.conversation import Line, Served, was_served
+from vixio.cli.demo.conversation import Line, Served, waited, was_served
 from vixio.cli.demo.offline import is_now
 
 
@@ -48,3 +48,12 @@ def test_a_source_must_have_served_as_meant(
 ) -> None:
     line = Line("do it", lambda reply, device: True, "it is done", source, fails)
     assert was_served(line, served) == good
+
+
+def test_how_long_the_answers_were_waited_for() -> None:
+    assert waited([]) == []
+    told = "half of the answers began within 1.4 s of the last word, all in 3.2 s"
+    assert waited([3_200, 1_400, 900]) == [told]
+    first, then = waited([2_100, 3_200, 4_000])
+    assert "within 3.2 s" in first
+    assert then == "slow: this machine needs faster parts, which `vixio setup` proposes"
