@@ -12,7 +12,7 @@ import click
 
 from vixio.cli.config import ConfigGroup, config_option
 from vixio.cli.devices import json_option
-from vixio.cli.registry import actor, ago, table, utc
+from vixio.cli.registry import actor, ago, local, table
 from vixio.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def create(config: Path | None, name: str, scopes: Sequence[str], days: int | No
 
     wanted = read_scopes(scopes)
     record, text = _with_keys(config, lambda keys: keys.create(name, wanted, actor(), days=days))
-    until = f", until {utc(record.expires_at)}" if record.expires_at else ""
+    until = f", until {local(record.expires_at)}" if record.expires_at else ""
     click.echo(f"token {record.id} ({', '.join(sorted(record.scopes))}{until}):", err=True)
     click.echo(text)
 
@@ -149,7 +149,7 @@ def _list(config: Path | None, *, as_json: bool) -> None:
             " ".join(sorted(token.scopes)),
             ago(token.created_at),
             ago(token.used_at),
-            utc(token.expires_at),
+            local(token.expires_at),
         )
         for token in found
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -13,7 +13,7 @@ import click
 
 from vixio.cli.config import ConfigGroup, config_option
 from vixio.cli.devices import json_option
-from vixio.cli.registry import ago, table, utc, with_repository
+from vixio.cli.registry import ago, local, only_one, table, with_device
 from vixio.cli.turn_times import chart
 from vixio.core.errors import ConfigError
 
@@ -40,7 +40,7 @@ def conversations(context: click.Context, config: Path | None) -> None:
 @json_option
 @click.pass_obj
 def list_(config: Path | None, device: str, number: int, as_json: bool) -> None:
-    """List the conversations of DEVICE (an id or a name), or of all, the newest first."""
+    """List the conversations of DEVICE (an id, its beginning, or a name), or all, newest first."""
     _list(config, device, number, as_json=as_json)
 
 
@@ -49,10 +49,17 @@ def list_(config: Path | None, device: str, number: int, as_json: bool) -> None:
 @json_option
 @click.pass_obj
 def show(config: Path | None, session: str, as_json: bool) -> None:
-    """Show the turns of a conversation, by its SESSION as the list has it."""
+    """Show the turns of a conversation, by its SESSION as the list has it, or the beginning."""
     from vixio.data.conversations.repository import Turns
 
-    turns = _at(config, lambda repository: repository.turns(Turns.of_session(session)))
+    async def found(repository: ConversationRepository) -> Sequence[TurnRecord]:
+        if turns := await repository.turns(Turns.of_session(session)):
+            return turns
+        there = await repository.sessions(session)
+        meant = only_one(session, there, "conversations")
+        return await repository.turns(Turns.of_session(meant)) if meant else ()
+
+    turns = _at(config, found)
     if not turns:
         raise ConfigError(
             f"no conversation {session} is on record: `vixio conversations` lists them"
@@ -101,7 +108,7 @@ def _list(config: Path | None, device: str, number: int, *, as_json: bool) -> No
         click.echo("no conversation is on record")
         return
     rows = [
-        (each.session_id, each.device_id, utc(each.began_at), str(each.turns), ago(each.last_at))
+        (each.session_id, each.device_id, local(each.began_at), str(each.turns), ago(each.last_at))
         for each in found
     ]
     for line in table(("SESSION", "DEVICE", "BEGAN", "TURNS", "LAST TURN"), rows):
@@ -109,7 +116,7 @@ def _list(config: Path | None, device: str, number: int, *, as_json: bool) -> No
 
 
 def _lines(turn: TurnRecord) -> list[str]:
-    lines = [f"{utc(turn.at)}  turn {turn.turn}, {turn.outcome}"]
+    lines = [f"{local(turn.at)}  turn {turn.turn}, {turn.outcome}"]
     if turn.heard:
         lines.append(f"  user       {turn.heard}")
     elif turn.guess:
@@ -133,7 +140,7 @@ def _call(tool: Mapping[str, Any]) -> str:
 
 
 def _id(config: Path | None, device: str) -> str:
-    return with_repository(config, lambda repository: repository.device(device)).id
+    return with_device(config, device, lambda repository, its: repository.device(its)).id
 
 
 def _at(config: Path | None, work: Callable[[ConversationRepository], Awaitable[T]]) -> T:

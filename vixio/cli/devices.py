@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from vixio.cli.config import ConfigGroup, config_option
-from vixio.cli.registry import actor, ago, table, utc, with_repository
+from vixio.cli.registry import actor, ago, local, table, utc, with_device, with_repository
 from vixio.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -85,13 +86,12 @@ def _list(config: Path | None, *, as_json: bool) -> None:
 @json_option
 @click.pass_obj
 def show(config: Path | None, device: str, as_json: bool) -> None:
-    """Show what is known of DEVICE, an id or a name."""
-    found = with_repository(config, lambda repository: repository.device(device))
-    values = _values(found)
+    """Show what is known of DEVICE: its id, the beginning of it, or its name."""
+    found = with_device(config, device, lambda repository, its: repository.device(its))
     if as_json:
-        click.echo(json.dumps(values, ensure_ascii=False, indent=2))
+        click.echo(json.dumps(_values(found), ensure_ascii=False, indent=2))
         return
-    for name, value in values.items():
+    for name, value in _values(found, local).items():
         if value not in (None, "", (), 0):
             shown = ", ".join(value) if isinstance(value, tuple) else value
             click.echo(f"{name.replace('_', ' '):14} {shown}")
@@ -142,7 +142,9 @@ def add(config: Path | None, device: str, name: str, serial: str, key_file: Path
 @click.pass_obj
 def rename(config: Path | None, device: str, name: str) -> None:
     """Give DEVICE another NAME; an empty one takes it away."""
-    found = with_repository(config, lambda repository: repository.rename(device, name, actor()))
+    found = with_device(
+        config, device, lambda repository, its: repository.rename(its, name, actor())
+    )
     click.echo(f"{found.id} is called {found.name!r}" if found.name else f"{found.id} has no name")
 
 
@@ -152,7 +154,9 @@ def rename(config: Path | None, device: str, name: str) -> None:
 @click.pass_obj
 def assign(config: Path | None, device: str, profile: str) -> None:
     """Give DEVICE a PROFILE; without one, it is served as the settings say."""
-    found = with_repository(config, lambda repository: repository.assign(device, profile, actor()))
+    found = with_device(
+        config, device, lambda repository, its: repository.assign(its, profile, actor())
+    )
     served = f"has the profile {found.profile}" if found.profile else "has no profile"
     click.echo(f"{found.name or found.id} {served}")
 
@@ -167,7 +171,9 @@ def give(config: Path | None, device: str, person: str) -> None:
     The devices of a person share what the assistant is asked to remember, and it knows whom it
     talks with. The conversation itself stays with the device.
     """
-    found = with_repository(config, lambda repository: repository.give(device, person, actor()))
+    found = with_device(
+        config, device, lambda repository, its: repository.give(its, person, actor())
+    )
     click.echo(f"{found.name or found.id} belongs to {found.person or 'nobody'}")
 
 
@@ -177,7 +183,9 @@ def give(config: Path | None, device: str, person: str) -> None:
 @click.pass_obj
 def block(config: Path | None, device: str, reason: str) -> None:
     """Refuse DEVICE; one that is connected is disconnected."""
-    found = with_repository(config, lambda repository: repository.block(device, reason, actor()))
+    found = with_device(
+        config, device, lambda repository, its: repository.block(its, reason, actor())
+    )
     click.echo(f"blocked {found.id}")
 
 
@@ -186,7 +194,7 @@ def block(config: Path | None, device: str, reason: str) -> None:
 @click.pass_obj
 def unblock(config: Path | None, device: str) -> None:
     """Let DEVICE in again, as before."""
-    found = with_repository(config, lambda repository: repository.unblock(device, actor()))
+    found = with_device(config, device, lambda repository, its: repository.unblock(its, actor()))
     click.echo(f"unblocked {found.id}, which is {found.state}")
 
 
@@ -196,7 +204,7 @@ def unblock(config: Path | None, device: str) -> None:
 @click.pass_obj
 def forget(config: Path | None, device: str, yes: bool) -> None:
     """Remove DEVICE and its tokens. What it said stays in `vixio memory`."""
-    found = with_repository(config, lambda repository: repository.device(device))
+    found = with_device(config, device, lambda repository, its: repository.device(its))
     if not yes:
         click.confirm(f"forget {found.id}{f' ({found.name})' if found.name else ''}?", abort=True)
     removed = with_repository(config, lambda repository: repository.forget(found.id, actor()))
@@ -214,7 +222,7 @@ def audit(config: Path | None, number: int, as_json: bool) -> None:
         click.echo(json.dumps([asdict(change) for change in changes], ensure_ascii=False, indent=2))
         return
     rows = [
-        (utc(change.at), change.actor, change.action, change.target, _detail(change.detail))
+        (local(change.at), change.actor, change.action, change.target, _detail(change.detail))
         for change in changes
     ]
     for line in table(("WHEN", "WHO", "WHAT", "OF", ""), rows) if rows else ("no change yet",):
@@ -234,18 +242,10 @@ def _state(device: DeviceRecord) -> str:
     return "claimed, asks anew" if asks_anew else device.state
 
 
-def _values(device: DeviceRecord) -> dict[str, Any]:
+def _values(device: DeviceRecord, written: Callable[[int | None], str] = utc) -> dict[str, Any]:
     values = asdict(device)
     values["proves"] = "by its key" if values.pop("hmac_key") else ""
     del values["challenge"], values["granted"]
-    for name in (
-        "first_seen",
-        "last_seen",
-        "claimed_at",
-        "blocked_at",
-        "code_at",
-        "verified_at",
-        "tokens_from",
-    ):
-        values[name] = utc(values[name])
+    for name in TIMES:
+        values[name] = written(values[name])
     return {"id": device.id, "state": _state(device), **values}

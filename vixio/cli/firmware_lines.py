@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from vixio.cli.registry import table, utc
+from vixio.cli.registry import local, table
 from vixio.data.devices.firmware.attempts import AttemptState
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def details(listed: Listed) -> Iterator[str]:
         pairs["fault"] = fault
     if listed.record is not None:
         pairs["released to"] = described(listed.record.release)
-        pairs["since"] = utc(listed.record.released_at)
+        pairs["since"] = local(listed.record.released_at)
         if listed.record.release.devices:
             pairs["devices"] = ", ".join(sorted(listed.record.release.devices))
     else:
@@ -70,7 +70,7 @@ def attempts(found: Sequence[Attempt]) -> Iterator[str]:
         ("OFFERED", "DEVICE", "BOARD", "FROM", "TO", "STATE", "WHY"),
         [
             (
-                utc(each.offered_at),
+                local(each.offered_at),
                 each.device_id,
                 each.board,
                 each.from_version,

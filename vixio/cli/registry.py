@@ -6,9 +6,12 @@ import asyncio
 import getpass
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
+from zoneinfo import ZoneInfo
 
+from vixio.core.errors import ConfigError
 from vixio.core.wall_clock import now_s
 
 if TYPE_CHECKING:
@@ -16,6 +19,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+LEAST: Final = 4
+"""Characters of the beginning of an id that may stand for it: as git has it."""
+
+_SHOWN = 5
 _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
 
 
@@ -40,6 +47,52 @@ def with_repository(config: Path | None, work: Callable[[DeviceRepository], Awai
             return await work(repository)
 
     return asyncio.run(opened())
+
+
+def with_device(
+    config: Path | None, device: str, work: Callable[[DeviceRepository, str], Awaitable[T]]
+) -> T:
+    """Do ``work`` with the id of a device, which is named by it, its beginning, or its name.
+
+    Raises as :func:`with_repository`.
+    """
+
+    async def named(repository: DeviceRepository) -> T:
+        return await work(repository, await _meant(repository, device))
+
+    return with_repository(config, named)
+
+
+async def _meant(repository: DeviceRepository, device: str) -> str:
+    from vixio.data.devices.records import NotKnown
+
+    try:
+        return (await repository.device(device)).id
+    except NotKnown:
+        ids = [line.id for line in await repository.lines()]
+        if found := only_one(device.strip().lower(), ids, "devices"):
+            return found
+        raise
+
+
+def only_one(beginning: str, ids: Sequence[str], what: str) -> str:
+    """Return the only id that begins so; empty: none does. Raises ConfigError if several do."""
+    found = [each for each in ids if each.startswith(beginning)] if len(beginning) >= LEAST else []
+    if len(found) > 1:
+        shown = ", ".join(found[:_SHOWN]) + (", …" if len(found) > _SHOWN else "")
+        raise ConfigError(f"the ids of {len(found)} {what} begin with {beginning!r}: {shown}")
+    return found[0] if found else ""
+
+
+def local(at: int | None, zone: str = "") -> str:
+    """Return a time to the second as people read it; empty: none.
+
+    ``at``: milliseconds since 1970. ``zone``: of IANA; empty: this machine's.
+    """
+    if not at:
+        return ""
+    moment = datetime.fromtimestamp(at / 1000, ZoneInfo(zone) if zone else None)
+    return moment.strftime("%Y-%m-%d %H:%M:%S")
 
 
 def ago(at: int | None, never: str = "never") -> str:

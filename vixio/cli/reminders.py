@@ -13,7 +13,7 @@ import click
 
 from vixio.cli.config import ConfigGroup, config_option
 from vixio.cli.devices import json_option
-from vixio.cli.registry import actor, ago, table, utc, with_repository
+from vixio.cli.registry import actor, ago, local, table, utc, with_device
 from vixio.core.errors import ConfigError, ToolError
 from vixio.core.wall_clock import now_ms
 
@@ -47,7 +47,7 @@ def reminders(context: click.Context, config: Path | None) -> None:
 @json_option
 @click.pass_obj
 def list_(config: Path | None, device: str, over: bool, as_json: bool) -> None:
-    """List what waits for DEVICE (an id or a name), or for all."""
+    """List what waits for DEVICE (an id, its beginning, or a name), or for all."""
     _list(config, device, over=over, as_json=as_json)
 
 
@@ -62,7 +62,7 @@ def list_(config: Path | None, device: str, over: bool, as_json: bool) -> None:
 def add(
     config: Path | None, device: str, text: str, kind: str, wait: str, at: str, days: str
 ) -> None:
-    """Have TEXT said to DEVICE, an id or a name; at once, if no time is given."""
+    """Have TEXT said to DEVICE (an id, its beginning, or a name), at once if no time is given."""
     from vixio.cli.speech import quiet_settings
     from vixio.data.reminders.asked import at_time
     from vixio.data.reminders.records import Kind, Order
@@ -82,7 +82,7 @@ def add(
             raise ConfigError(f"--at, --days: {error}") from error
     order = Order(
         kind=Kind(kind),
-        device_id=with_repository(config, lambda repository: repository.device(device)).id,
+        device_id=with_device(config, device, lambda repository, its: repository.device(its)).id,
         due_at=due,
         text=text,
         length_ms=length,
@@ -90,7 +90,7 @@ def add(
         created_by=actor(),
     )
     added = _with_repository(config, lambda repository: repository.add(order))
-    click.echo(f"added {added.id}: {added.device_id} hears it at {utc(added.due_at)}")
+    click.echo(f"added {added.id}: {added.device_id} hears it at {local(added.due_at, zone)}")
 
 
 @reminders.command()
@@ -103,9 +103,12 @@ def cancel(config: Path | None, reminder: str) -> None:
 
 
 def _list(config: Path | None, device: str, *, over: bool, as_json: bool) -> None:
-    device_id = (
-        with_repository(config, lambda repository: repository.device(device)).id if device else ""
-    )
+    from vixio.cli.speech import quiet_settings
+
+    zone = quiet_settings(config).assistant.time_zone
+    device_id = ""
+    if device:
+        device_id = with_device(config, device, lambda repository, its: repository.device(its)).id
     found = _with_repository(config, lambda repository: repository.deliveries(device_id, over=over))
     if as_json:
         click.echo(json.dumps([_values(each) for each in found], ensure_ascii=False, indent=2))
@@ -119,7 +122,7 @@ def _list(config: Path | None, device: str, *, over: bool, as_json: bool) -> Non
             each.id,
             each.device_id,
             each.kind.value,
-            utc(each.due_at),
+            local(each.due_at, zone),
             _until(each.due_at),
             f"{each.rule} {each.zone}".strip(),
             each.state.value,

@@ -10,7 +10,7 @@ import click
 
 from vixio.cli.config import ConfigGroup, config_option
 from vixio.cli.devices import json_option
-from vixio.cli.registry import actor, ago, table, utc, with_repository
+from vixio.cli.registry import actor, ago, local, table, with_repository
 
 
 @click.group(cls=ConfigGroup, invoke_without_command=True)
@@ -50,7 +50,7 @@ def _list(config: Path | None, device: str, *, as_json: bool) -> None:
             token.state(now_ms()),
             ago(token.issued_at),
             ago(token.used_at),
-            utc(token.expires_at),
+            local(token.expires_at),
         )
         for token in found
     ]

@@ -151,7 +151,7 @@ def test_attempts_are_listed() -> None:
 
     in_database(attempt)
     _, row = vixio("attempts", "--device", "kitchen").splitlines()
-    for words in ("2026-11-23T16:04:08Z", DEVICE, "2.4.1", "2.4.2 (forced)", "downloading 25 %"):
+    for words in ("2026-11-23 ", DEVICE, "2.4.1", "2.4.2 (forced)", "downloading 25 %"):
         assert words in row
     (found,) = json.loads(vixio("attempts", "--json"))
     assert (found["device_id"], found["state"]) == (DEVICE, "downloading")

@@ -123,6 +123,18 @@ class ConversationRepository:
             )
         return [_found(dict(row), words) for row in rows]
 
+    async def sessions(self, beginning: str, limit: int = 10) -> Sequence[str]:
+        """Return the ids of conversations that begin so."""
+        like = re.sub("([!%_])", r"!\1", beginning)
+        async with self._database.transaction(write=False) as transaction:
+            rows = await transaction.fetch(
+                "SELECT DISTINCT session_id FROM turns WHERE session_id LIKE :like ESCAPE '!' "
+                "ORDER BY session_id LIMIT :limit",
+                like=f"{like}%",
+                limit=limit,
+            )
+        return [row["session_id"] for row in rows]
+
     async def part(
         self, turns: Turns, after: TurnRecord | None = None, limit: int = PART
     ) -> Sequence[TurnRecord]:

@@ -285,10 +285,51 @@ async def test_the_commands(tmp_path: Path) -> None:
         ["in", "all", "50"],
     ]
     assert json.loads(vixio("conversations", "export", "Kitchen")[1])[0]["said"] == "It is louder."
-    assert len(json.loads(vixio("conversations", "list", "Kitchen", "--json")[1])) == 1
+    for named in ("Kitchen", KITCHEN, KITCHEN[:5].upper()):
+        assert len(json.loads(vixio("conversations", "list", named, "--json")[1])) == 1
     assert vixio("conversations", "erase", "Kitchen", "--yes")[1] == (
         f"erased 1 turn of {KITCHEN}\n"
     )
     status, said = vixio("conversations", "show", "s")
     assert status == 2
     assert "no conversation s is on record" in said
+
+
+async def test_an_id_may_be_given_by_its_beginning(tmp_path: Path) -> None:
+    config = tmp_path / "vixio.yaml"
+    config.write_text(f"data: {{folder: {tmp_path}}}\n")
+
+    def vixio(*arguments: str) -> tuple[int, str]:
+        with ThreadPoolExecutor(1) as thread:
+            command = [arguments[0], "--config", str(config), *arguments[1:]]
+            run = thread.submit(CliRunner().invoke, main, command)
+        return run.result().exit_code, run.result().output
+
+    ids = ("02:00:00:00:00:0a", "02:00:00:00:00:0b", "02:11:00:00:00:0a")
+    for each in ids:
+        assert vixio("devices", "add", each)[0] == 0
+    assert vixio("devices", "rename", "02:11", "Cellar") == (0, f"{ids[2]} is called 'Cellar'\n")
+    assert vixio("devices", "block", "02:00:00:00:00:0B")[1] == f"blocked {ids[1]}\n"
+    assert vixio("devices", "show", "02:11")[1].startswith(f"id             {ids[2]}\n")
+    status, said = vixio("devices", "block", "02:00")
+    assert (status, said) == (
+        2,
+        f"vixio: the ids of 2 devices begin with '02:00': {ids[0]}, {ids[1]}\n",
+    )
+    for too_short in ("02:", "x", "02%"):
+        status, said = vixio("devices", "show", too_short)
+        assert (status, "is known: `vixio devices` lists them" in said) == (2, True)
+
+    database = make_database(tmp_path, "")
+    await database.open()
+    written = [TurnRecord(KITCHEN, session, 1, 1) for session in ("abcd-1", "abcd-2", "ab%d-3")]
+    await ConversationRepository(database).write(written)
+    await database.close()
+    assert "turn 1" in vixio("conversations", "show", "abcd-1")[1]
+    assert "turn 1" in vixio("conversations", "show", "ab%d")[1]
+    status, said = vixio("conversations", "show", "abcd")
+    assert (status, "the ids of 2 conversations begin with 'abcd': abcd-1, abcd-2" in said) == (
+        2,
+        True,
+    )
+    assert vixio("conversations", "show", "abc")[0] == 2
