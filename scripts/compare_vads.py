@@ -31,7 +31,7 @@ from vixio.providers import registry
 from vixio.providers.vad import VADProvider
 from vixio.stations.vad import VADStation
 from vixio.testing.voices import FRAME_SAMPLES, Voices, through_opus
-from vixio_bench.speech_corpus import held_out
+from vixio_bench.speech_corpus import load_corpus
 
 DETECTORS = ("silero", "ten")
 SNRS_DB: tuple[float | None, ...] = (None, 20.0, 10.0, 5.0, 0.0)
@@ -124,8 +124,8 @@ def sentences(number: int) -> Iterator[tuple[Floats, float, float]]:
     """Say ``number`` sentences in each voice; yield the sound and where the voice is in it."""
     voices = Voices()
     pause = np.zeros(LISTEN_RATE, np.float32)
-    for speaker in held_out.SPEAKERS:
-        for seed, text in enumerate(held_out.OUT_OF_GRAMMAR[:number]):
+    for speaker in load_corpus("held-out").speakers:
+        for seed, text in enumerate(load_corpus("held-out").free[:number]):
             pcm = b"".join(voices.say(text, speaker, seed))
             sound = np.frombuffer(pcm, "<i2").astype(np.float32) / np.float32(32768)
             sound = np.concatenate([pause, sound, pause], dtype=np.float32)

@@ -54,7 +54,7 @@ from vixio_bench.end_of_turn import (
     summary,
 )
 from vixio_bench.paused_speech import KNOWN, fluent, hesitating, recorded, with_pause
-from vixio_bench.speech_corpus.device import TOOLS
+from vixio_bench.speech_corpus import TOOLS
 
 THRESHOLDS_MS = (200, 300, 400, 500, 600, 700, 800, 1000)
 OTHERS_DB = (20.0, 15.0, 10.0, 5.0)

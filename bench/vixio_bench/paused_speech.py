@@ -23,7 +23,7 @@ import soxr
 from vixio.core.audio import LISTEN_RATE
 from vixio.testing.voices import Floats, Speaker, Voices
 from vixio_bench.end_of_turn import Utterance, trimmed
-from vixio_bench.speech_corpus import held_out
+from vixio_bench.speech_corpus import load_corpus
 
 PAUSE_MEDIAN_S = 0.4
 PAUSE_SPREAD = 0.6
@@ -79,9 +79,12 @@ def fluent(limit: int | None = None) -> Iterator[Utterance]:
 
     ``limit``: so many sentences in each voice.
     """
-    texts = [*(text for text, _ in held_out.IN_GRAMMAR), *held_out.OUT_OF_GRAMMAR][:limit]
+    texts = [
+        *(text for text, _ in load_corpus("held-out").commands),
+        *load_corpus("held-out").free,
+    ][:limit]
     voices = Voices(repeatable=True)
-    for speaker in held_out.SPEAKERS:
+    for speaker in load_corpus("held-out").speakers:
         for text in texts:
             yield Utterance(text, _spoken(voices, text, speaker))
 
@@ -92,7 +95,7 @@ def hesitating(
     """Yield ``commands`` with drawn pauses, in the five voices."""
     generator = np.random.default_rng(seed)
     voices = Voices(repeatable=True)
-    for speaker in held_out.SPEAKERS:
+    for speaker in load_corpus("held-out").speakers:
         for parts in commands[:limit]:
             drawn = generator.lognormal(math.log(PAUSE_MEDIAN_S), PAUSE_SPREAD, len(parts) - 1)
             yield paused(voices, parts, drawn.tolist(), speaker)
@@ -101,7 +104,7 @@ def hesitating(
 def with_pause(seconds: float, limit: int | None = None) -> Iterator[Utterance]:
     """Yield the same commands with one pause each, of ``seconds``, before the last part."""
     voices = Voices(repeatable=True)
-    for speaker in held_out.SPEAKERS:
+    for speaker in load_corpus("held-out").speakers:
         for parts in HESITATING[:limit]:
             first, last = " ".join(parts[:-1]), parts[-1]
             yield paused(voices, (first, last), [seconds], speaker)

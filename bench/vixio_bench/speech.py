@@ -1,7 +1,7 @@
 """``vixio bench speech``: how well spoken commands are understood, and everything else declined.
 
 Sentences of a corpus are spoken by eSpeak NG in several voices, sent through noise and Opus as a
-device would, recognised by the default recogniser over the tools of ``speech_corpus.device``, and
+device would, recognised by the default recogniser over the tools of ``speech_corpus``, and
 read by the phrase book. Counted is what would be done: an accepted sentence outside the grammar is
 an action, whatever it is.
 """
@@ -25,10 +25,7 @@ from vixio.providers.asr import SpeechHints
 from vixio.providers.pocketsphinx.provider import PocketSphinxASRProvider, PocketSphinxSettings
 from vixio.telemetry.logging.setup import configure_logging
 from vixio.testing.voices import Speaker, Voices
-from vixio_bench.speech_corpus.device import Corpus, Expected
-from vixio_bench.speech_corpus.held_out import HELD_OUT
-from vixio_bench.speech_corpus.tuning import TUNING
-from vixio_bench.speech_corpus.values import VALUES, VALUES_TUNING
+from vixio_bench.speech_corpus import CORPORA, Corpus, Expected, load_corpus
 from vixio_bench.speech_report import (
     CURVE,
     PARALLEL,
@@ -39,12 +36,6 @@ from vixio_bench.speech_report import (
     table,
 )
 
-CORPORA = {
-    "held-out": HELD_OUT,
-    "tuning": TUNING,
-    "values": VALUES,
-    "values-tuning": VALUES_TUNING,
-}
 _FRAME_SECONDS = 0.06
 
 
@@ -84,11 +75,11 @@ async def bench_speech(
     latency_samples: int = 40,
 ) -> SpeechReport:
     """Measure; about half a minute. Raises ProviderError if the recogniser cannot work."""
-    said = await asyncio.to_thread(lambda: speak(CORPORA[corpus], Voices(), limit))
+    said = await asyncio.to_thread(lambda: speak(load_corpus(corpus), Voices(), limit))
     options = {} if rejection is None else {"rejection": rejection}
     settings = PocketSphinxSettings.model_validate(options)
     tools = ToolSet()
-    tools.replace("device", CORPORA[corpus].tools)
+    tools.replace("device", load_corpus(corpus).tools)
     hints = SpeechHints(tools.definitions(), "en")
     phrases = PhraseBook.load("en").compile(signatures(hints.tools))
     provider = PocketSphinxASRProvider(settings)
@@ -217,7 +208,7 @@ def _measure_set(parser: argparse.ArgumentParser, options: argparse.Namespace) -
         config = None if options.config is None else load_settings(options.config)
         asr = section(options.set_, config)
         work = bench_set(
-            asr, CORPORA[options.corpus], voice=options.voice, language=options.language
+            asr, load_corpus(options.corpus), voice=options.voice, language=options.language
         )
         report = asyncio.run(work)
     except (ConfigError, ProviderError) as error:
@@ -233,7 +224,7 @@ def _measure_set(parser: argparse.ArgumentParser, options: argparse.Namespace) -
 def main(argv: Sequence[str]) -> int:
     """Measure and print; return 0 if the marks are met, 1 if not."""
     parser = argparse.ArgumentParser(prog="vixio bench speech", description=__doc__)
-    parser.add_argument("--corpus", choices=sorted(CORPORA), default="held-out")
+    parser.add_argument("--corpus", choices=CORPORA, default="held-out")
     parser.add_argument("--rejection", type=float, help="another threshold than the default")
     parser.add_argument("--json", action="store_true", help="everything, as JSON")
     parser.add_argument("--errors", action="store_true", help="list what went wrong")

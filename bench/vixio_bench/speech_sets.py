@@ -26,8 +26,7 @@ from vixio.settings import Settings
 from vixio.settings.provider import ASRSection, TTSSection
 from vixio.testing.voices import Speaker, Voices, as_heard
 from vixio_bench.speech import does
-from vixio_bench.speech_corpus import chinese
-from vixio_bench.speech_corpus.device import Corpus, Expected
+from vixio_bench.speech_corpus import Corpus, Expected, load_corpus
 
 SETS: dict[str, dict[str, Any]] = {
     "offline": {"name": "pocketsphinx"},
@@ -200,7 +199,7 @@ async def _speak(corpus: Corpus, voice: str, language: str, limit: int | None) -
     """Say the sentences of a corpus; ``limit``: that many of each kind."""
     sentences: list[tuple[str, Expected | None]]
     if language == "zh":
-        sentences = [(text, None) for text in chinese.SENTENCES[:limit]]
+        sentences = [(text, None) for text in load_corpus("chinese").free[:limit]]
     else:
         sentences = [
             *corpus.commands[:limit],

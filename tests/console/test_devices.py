@@ -36,9 +36,9 @@ async def test_a_device_is_claimed_in_one_click(house: ConsoleHouse, open_visit:
     page = visit.page
     code = page.locator(".claim .code")
     await expect(code).to_have_text((await device.wait_for_activation()).code)
-    await page.get_by_role("button", name="Claim", exact=True).click()
+    await page.get_by_role("button", name="Add", exact=True).click()
     await page.get_by_label("Name", exact=True).fill("Kitchen")
-    await page.get_by_role("dialog").get_by_role("button", name="Claim").click()
+    await page.get_by_role("dialog").get_by_role("button", name="Add").click()
     await starting  # it is let in
     await expect(page.locator(".claim")).to_have_count(0)
     await expect(row(page, "Kitchen").locator("vx-state")).to_have_text("Ready")
@@ -65,6 +65,7 @@ async def test_a_conversation_is_seen_as_it_happens(
             "set the volume to thirty percent"
         )
         await expect(turn.locator(".stage-piece").first).to_be_visible()
+        await expect(turn.locator(".stage-legend")).to_contain_text(re.compile(r"in all.*Spoke"))
         tool = turn.locator("details.tool")
         await expect(tool).to_contain_text("set_volume")
         await tool.locator("summary").click()
@@ -139,6 +140,77 @@ async def test_a_device_is_asked_to_speak_and_use_its_tools(
         picture = page.get_by_role("img", name="The screen of Kitchen")
         await expect(picture).to_be_visible()
         assert await picture.evaluate("image => image.decode().then(() => image.naturalWidth)") > 0
+
+
+async def test_what_cannot_work_while_a_device_sleeps_is_off(
+    house: ConsoleHouse, open_visit: OpenVisit
+) -> None:
+    from playwright.async_api import expect
+
+    visit = await open_visit(house)
+    page = visit.page
+    async with house.member("Kitchen", device_id=KITCHEN, mode="manual") as device:
+        await visit.enter(f"#/device/{KITCHEN.replace(':', '%3A')}")
+        for name in ("Say", "Ask", "Interrupt", "Disconnect", "See the screen"):
+            await expect(page.get_by_role("button", name=name, exact=True)).to_be_enabled()
+        await expect(page.get_by_role("button", name="Say it when it wakes")).to_be_hidden()
+        await device.type_text("what time is it")
+        await expect(page.locator("vx-turn .stages")).to_have_count(1)
+    for name in ("Say", "Ask", "Interrupt", "Disconnect", "Restart", "See the screen"):
+        await expect(page.get_by_role("button", name=name, exact=True)).to_be_disabled()
+    await expect(page.get_by_label("Volume")).to_be_disabled()
+    await expect(page.get_by_text("It is asleep and cannot be reached")).to_be_visible()
+    here = page.locator(".nav-link[aria-current=page]")
+    await expect(here).to_have_text("Devices")
+    await page.get_by_role("tab", name="Tools").click()
+    await expect(page.get_by_text("Those that it had last")).to_be_visible()
+    await expect(page.locator("code", has_text="self.audio_speaker.set_volume")).to_be_visible()
+    await expect(page.locator("details.tool-card")).to_have_count(0)
+
+    await page.get_by_label("Words").fill("Dinner is ready.")
+    await page.get_by_role("button", name="Say it when it wakes").click()
+    await expect(page.locator(".toast.good")).to_contain_text("when it next connects")
+    await page.get_by_role("link", name="Devices").first.click()
+    await expect(row(page, "Kitchen").locator(".heard")).to_have_text("what time is it")
+    await expect(row(page, "Kitchen").locator(".said")).to_contain_text("It is ")
+    await page.reload()
+    await expect(row(page, "Kitchen").locator(".heard")).to_have_text("what time is it")
+    async with house.member("Kitchen", device_id=KITCHEN, mode="manual") as device:
+        said = await device.wait_for_reply(timeout=60)
+        assert "Dinner is ready." in said.text
+
+
+async def test_devices_are_renamed_and_forgotten_in_the_list(
+    house: ConsoleHouse, open_visit: OpenVisit
+) -> None:
+    from playwright.async_api import expect
+
+    async with house.api() as http:
+        for each in range(1, 4):
+            body = {"id": f"02:00:00:00:01:{each:02x}", "name": f"Room {each}"}
+            async with http.post("/api/v1/devices", json=body) as answer:
+                assert answer.status == 201
+    visit = await open_visit(house)
+    await visit.enter("#/devices")
+    page = visit.page
+    await row(page, "Room 2").get_by_role("button", name="Rename").click()
+    dialog = page.get_by_role("dialog", name="What is Room 2 called?")
+    await dialog.get_by_label("Name").fill("Room 1")
+    await dialog.get_by_role("button", name="Save").click()
+    wrong = dialog.get_by_role("alert").filter(has_text="Room 1")
+    await expect(wrong).to_be_visible()  # where it was typed, and nowhere else
+    await expect(page.locator(".toast")).to_have_count(0)
+    await dialog.get_by_label("Name").fill("Attic")
+    await dialog.get_by_role("button", name="Save").click()
+    await expect(row(page, "Attic")).to_be_visible()
+    for name in ("Room 1", "Attic"):
+        await page.get_by_label(f"Choose {name}").check()
+    await page.get_by_role("button", name="Forget").click()
+    dialog = page.get_by_role("dialog", name="Forget 2 devices?")
+    await expect(dialog).to_contain_text("Attic")
+    await dialog.get_by_role("button", name="Forget").click()
+    await expect(page.locator(".device")).to_have_count(1)
+    await expect(row(page, "Room 3")).to_be_visible()
 
 
 async def test_the_past_is_searched_saved_and_erased(

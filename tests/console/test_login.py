@@ -152,14 +152,14 @@ async def test_the_keyboard_alone_is_enough(
     assert await visit.page.evaluate("() => document.activeElement.className") == "skip"
     await keys.press("Enter")
     assert await visit.page.evaluate("() => document.activeElement.id") == "main"
-    await press_until(visit, "Claim a device")
+    await press_until(visit, "Add a device")
     await keys.press("Enter")
     await visit.page.get_by_role("dialog").wait_for()
     assert await visit.page.evaluate("() => !!document.activeElement.closest('dialog')")
     await keys.press("Escape")
     await visit.page.get_by_role("dialog").wait_for(state="detached")
     words = await visit.page.evaluate("() => document.activeElement.textContent")
-    assert words.strip() == "Claim a device", "the focus returns to where it was"
+    assert words.strip() == "Add a device", "the focus returns to where it was"
 
 
 async def press_until(visit: Visit, words: str) -> None:

@@ -60,7 +60,7 @@ async def test_a_reminder_is_set_heard_and_cancelled(
         visit = await open_visit(remembering)
         await visit.enter("#/memory")
         page = visit.page
-        waiting, over = card(page, "To be said"), card(page, "Over")
+        waiting, over = card(page, "To be said"), card(page, "Past")
         await waiting.get_by_text("Nothing is to be said.").wait_for()
 
         await page.get_by_role("button", name="New reminder").click()

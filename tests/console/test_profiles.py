@@ -69,7 +69,7 @@ async def make(visit: Visit, name: str, *, like: str = "") -> Page:
     await dialog.get_by_label("Name").fill(name)
     if like:
         await dialog.get_by_label("Begin with").select_option(like)
-    await dialog.get_by_role("button", name="Make it").click()
+    await dialog.get_by_role("button", name="Create").click()
     await page.get_by_role("heading", level=1, name=name).wait_for()
     await field(page, "language").wait_for()
     return page

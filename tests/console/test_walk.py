@@ -91,9 +91,9 @@ async def _talk(visit: Visit) -> None:
 async def _claim(visit: Visit) -> None:
     page = visit.page
     await page.get_by_role("link", name="Devices", exact=True).click()
-    await page.get_by_role("button", name="Claim", exact=True).click()
+    await page.get_by_role("button", name="Add", exact=True).click()
     await page.get_by_label("Name", exact=True).fill("Kitchen")
-    await page.get_by_role("dialog").get_by_role("button", name="Claim").click()
+    await page.get_by_role("dialog").get_by_role("button", name="Add").click()
     await page.get_by_role("link", name="Kitchen").wait_for()
 
 

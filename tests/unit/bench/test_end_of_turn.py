@@ -20,11 +20,13 @@ from vixio.testing.voices import Voices
 from vixio_bench.background import SOON_S, Ended, among, end_of_turn
 from vixio_bench.end_of_turn import FRAME_S, Outcome, Utterance, decide, hear, summary, trimmed
 from vixio_bench.paused_speech import hesitating, paused, recorded
-from vixio_bench.speech_corpus import held_out
+from vixio_bench.speech_corpus import load_corpus
 
 T = TypeVar("T")
 
 PARTS = ("turn off the lamp", "in the bedroom")
+
+SPEAKERS = load_corpus("held-out").speakers
 
 
 def with_silero(work: Callable[[VADProvider], Awaitable[T]]) -> T:
@@ -49,7 +51,7 @@ def outcomes(utterance: Utterance, *thresholds: int) -> list[Outcome]:
 
 
 def one_pause(seconds: float) -> Utterance:
-    return paused(Voices(repeatable=True), PARTS, [seconds], held_out.SPEAKERS[0])
+    return paused(Voices(repeatable=True), PARTS, [seconds], SPEAKERS[0])
 
 
 def test_a_pause_is_cut_by_a_shorter_silence_only() -> None:
@@ -59,10 +61,7 @@ def test_a_pause_is_cut_by_a_shorter_silence_only() -> None:
     assert len(early.resumed) == 1
     assert not late.cut
     assert late.behind == 0.0
-    rest = (
-        len(paused(Voices(repeatable=True), PARTS[1:], [], held_out.SPEAKERS[0]).sound)
-        / LISTEN_RATE
-    )
+    rest = len(paused(Voices(repeatable=True), PARTS[1:], [], SPEAKERS[0]).sound) / LISTEN_RATE
     # What is behind the cut is the second part, as the detector finds its beginning.
     assert early.behind == pytest.approx(rest, abs=0.1)
 
@@ -85,9 +84,7 @@ def test_an_answer_that_comes_later_than_the_rest_is_no_early_one() -> None:
 def test_a_turn_ends_while_others_talk() -> None:
     """At 10 dB below the user, by the level; the detector alone hears a voice in most pauses."""
     voices, draw = Voices(repeatable=True), np.random.default_rng(1)
-    said = [
-        paused(voices, ["turn off the lamp in the bedroom"], [], who) for who in held_out.SPEAKERS
-    ]
+    said = [paused(voices, ["turn off the lamp in the bedroom"], [], who) for who in SPEAKERS]
     room = [among(voices, each, number % 3 * 2 + 1, 10.0, draw) for number, each in enumerate(said)]
 
     async def run(vad: VADProvider) -> list[list[Ended]]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from vixio_bench.speech import main
-from vixio_bench.speech_corpus.held_out import HELD_OUT
+from vixio_bench.speech_corpus import load_corpus
 from vixio_bench.speech_sets import (
     SETS,
     bench_set,
@@ -49,8 +49,8 @@ def test_every_set_is_a_valid_section() -> None:
 
 @pytest.mark.slow
 async def test_a_handful_of_sentences() -> None:
-    corpus = replace(HELD_OUT, speakers=HELD_OUT.speakers[:2])
-    report = await bench_set(section("offline", None), corpus, limit=3, latency_samples=1)
+    two = replace(load_corpus("held-out"), speakers=load_corpus("held-out").speakers[:2])
+    report = await bench_set(section("offline", None), two, limit=3, latency_samples=1)
     assert report.commands == report.free == 3 * 2
     assert report.right >= 0.5 * report.commands
     assert report.error_rate >= 0.5, "it knows no other words than those of commands"

@@ -2,7 +2,8 @@
 
 import pytest
 
-from vixio.core.consent import CONSENT, is_no, is_yes
+from vixio.core.consent import is_no, is_yes
+from vixio.core.wordlists import word_list
 
 
 @pytest.mark.parametrize(
@@ -99,11 +100,11 @@ def test_a_no(text: str) -> None:
     assert not is_yes(text)
 
 
-@pytest.mark.parametrize("language", CONSENT)
+@pytest.mark.parametrize("language", word_list("consent"))
 def test_every_listed_phrase_counts(language: str) -> None:
-    words = CONSENT[language]
-    assert all(map(is_yes, words.yes))
-    assert all(map(is_no, words.no))
-    assert not any(map(is_yes, words.no))
-    assert not any(map(is_yes, words.fill))
-    assert not set(words.yes) & set(words.no)
+    words = word_list("consent")[language]
+    assert all(map(is_yes, words["yes"]))
+    assert all(map(is_no, words["no"]))
+    assert not any(map(is_yes, words["no"]))
+    assert not any(map(is_yes, words["fill"]))
+    assert not set(words["yes"]) & set(words["no"])

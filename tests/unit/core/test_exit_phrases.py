@@ -6,9 +6,9 @@ from itertools import product
 
 import pytest
 
-from vixio.core.exit_phrases import EXIT_PHRASES, exit_phrases
 from vixio.core.messages.catalogues import PACKAGED
 from vixio.core.whole_phrases import MAX_CHARS, WholePhrases
+from vixio.core.wordlists import exit_phrases, word_list
 from vixio.language.phrasebook import LANGUAGES
 from vixio.language.phrasebook.nodes import Alt, Node, Seq, Word
 from vixio.language.phrasebook.stored import load_language
@@ -54,15 +54,15 @@ GOING_ON = {
 
 def test_every_language_of_the_messages_has_phrases() -> None:
     languages = {path.stem for path in PACKAGED.glob("*.po")}
-    assert languages == EXIT_PHRASES.keys() == ENDING.keys() == GOING_ON.keys()
+    assert languages == word_list("exits").keys() == ENDING.keys() == GOING_ON.keys()
 
 
-@pytest.mark.parametrize("language", EXIT_PHRASES)
+@pytest.mark.parametrize("language", word_list("exits"))
 def test_what_ends_a_conversation(language: str) -> None:
     found = exit_phrases(language)
     assert [text for text in ENDING[language] if text not in found] == []
     assert [text for text in GOING_ON[language] if text in found] == []
-    assert [phrase for phrase in EXIT_PHRASES[language].phrases if phrase not in found] == []
+    assert [each for each in word_list("exits")[language]["phrases"] if each not in found] == []
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -10,23 +10,22 @@ import pytest
 from vixio.language.phrasebook import PhraseBook, signatures
 from vixio.testing.voices import Voices
 from vixio_bench import speech
-from vixio_bench.speech_corpus.device import Corpus
-from vixio_bench.speech_corpus.held_out import HELD_OUT
-from vixio_bench.speech_corpus.tuning import TUNING
-from vixio_bench.speech_corpus.values import VALUES, VALUES_TUNING
+from vixio_bench.speech_corpus import CORPORA, Corpus, load_corpus
 from vixio_bench.speech_report import table
 
 
 @pytest.mark.parametrize(
-    ("tuning", "held_out", "least"), [(TUNING, HELD_OUT, 40), (VALUES_TUNING, VALUES, 15)]
+    ("of_tuning", "of_figures", "least"),
+    [("tuning", "held-out", 40), ("values-tuning", "values", 15)],
 )
 def test_the_sets_share_no_sentence_no_voice_and_no_speed(
-    tuning: Corpus, held_out: Corpus, least: int
+    of_tuning: str, of_figures: str, least: int
 ) -> None:
-    def sentences(corpus: Corpus) -> set[str]:
-        known = (text for text, _ in (*corpus.commands, *corpus.final))
-        return {*known, *corpus.free, *corpus.not_final}
+    def sentences(said: Corpus) -> set[str]:
+        known = (text for text, _ in (*said.commands, *said.final))
+        return {*known, *said.free, *said.not_final}
 
+    tuning, held_out = load_corpus(of_tuning), load_corpus(of_figures)
     assert not sentences(tuning) & sentences(held_out)
     assert not {s.voice for s in tuning.speakers} & {s.voice for s in held_out.speakers}
     assert not {s.rate for s in tuning.speakers} & {s.rate for s in held_out.speakers}
@@ -34,19 +33,19 @@ def test_the_sets_share_no_sentence_no_voice_and_no_speed(
     assert len(held_out.free) >= least
 
 
-@pytest.mark.parametrize("corpus", speech.CORPORA.values())
-def test_the_phrase_book_knows_each_command_and_no_other_sentence(corpus: Corpus) -> None:
-    phrases = PhraseBook.load("en").compile(signatures(corpus.tools))
-    wrong = [text for text, meant in corpus.commands if not speech.does(phrases, text, meant)]
-    assert wrong == []
-    assert [text for text in corpus.free if phrases.match(text) is not None] == []
+@pytest.mark.parametrize("name", CORPORA)
+def test_the_phrase_book_knows_each_command_and_no_other_sentence(name: str) -> None:
+    said = load_corpus(name)
+    phrases = PhraseBook.load("en").compile(signatures(said.tools))
+    assert [text for text, meant in said.commands if not speech.does(phrases, text, meant)] == []
+    assert [text for text in said.free if phrases.match(text) is not None] == []
 
 
 @pytest.mark.slow
 async def test_a_handful_of_held_out_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
     # A woman and a man of the five, the same in each run.
-    two = replace(HELD_OUT, speakers=HELD_OUT.speakers[1:3])
-    monkeypatch.setitem(speech.CORPORA, "held-out", two)
+    two = replace(load_corpus("held-out"), speakers=load_corpus("held-out").speakers[1:3])
+    monkeypatch.setattr(speech, "load_corpus", lambda _: two)
     monkeypatch.setattr(speech, "Voices", partial(Voices, repeatable=True))
     report = await speech.bench_speech(limit=4, latency_samples=1)
     assert report.in_grammar == report.out_of_grammar == 4 * 2

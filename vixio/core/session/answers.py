@@ -9,7 +9,6 @@ from vixio.core.chunk import UserTurn
 from vixio.core.consent import is_no
 from vixio.core.daily_turns import DailyTurns
 from vixio.core.device import DeviceProfile
-from vixio.core.exit_phrases import exit_phrases
 from vixio.core.greetings import WakeGreetings
 from vixio.core.history import UserMessage
 from vixio.core.messages import message
@@ -21,6 +20,7 @@ from vixio.core.session.speech import Farewell, SpeechHandle
 from vixio.core.session.speech_queue import SpeechQueue
 from vixio.core.station import StationContext
 from vixio.core.turns.floor import Action, Input, State
+from vixio.core.wordlists import exit_phrases
 
 
 class Answers:

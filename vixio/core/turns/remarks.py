@@ -7,9 +7,9 @@ from enum import Enum
 from functools import lru_cache
 from typing import Final
 
-from vixio.core.exit_phrases import EXIT_PHRASES
 from vixio.core.language_tags import primary
 from vixio.core.whole_phrases import WholePhrases
+from vixio.core.wordlists import word_list
 
 
 class Remark(Enum):
@@ -68,7 +68,7 @@ STOPPING: Final[Mapping[str, tuple[str, ...]]] = {
 @lru_cache(64)
 def _phrases(language: str) -> tuple[WholePhrases, WholePhrases]:
     code = primary(language)
-    fill = EXIT_PHRASES[code].fill if code in EXIT_PHRASES else ()
+    fill = word_list("exits").get(code, {}).get("fill", ())
     return (
         WholePhrases(LISTENING.get(code, ()), (), language),
         WholePhrases(STOPPING.get(code, ()), fill, language),

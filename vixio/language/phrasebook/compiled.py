@@ -125,23 +125,35 @@ class CompiledPhrases:
         Both are empty if the value is not in it.
         """
         tokens = tokenize(text, self._language.rewrites)
-        folded, at, size = tokens.folded(), 0, len(tokens.words)
+        folded, size = tokens.folded(), len(tokens.words)
         if type(value.value) is int:
-            while at < size:
-                end, number = next(self._language.numbers.read(folded.words, at), (at + 1, None))
+            for at, end, number in self._numbers_in(folded):
                 if number == value.value:
-                    polite = any(
-                        stop > end for stop, _ in self._walk(self._language.after, end, folded)
-                    )
+                    after = self._walk(self._language.after, end, folded)
+                    polite = any(stop > end for stop, _ in after)
                     unit = tokens.original(end, end + 1) if end < size and not polite else ""
                     return tokens.original(at, end), unit
-                at = end
             return "", ""
         words = tokenize(value.said).folded().words
         for at in range(size - len(words) + 1):
             if words and folded.words[at : at + len(words)] == words:
                 return tokens.original(at, at + len(words)), ""
         return "", ""
+
+    def numbers_in(self, text: str) -> dict[int, str]:
+        """Return the numbers in ``text``, with their words."""
+        tokens = tokenize(text, self._language.rewrites)
+        found = self._numbers_in(tokens.folded())
+        return {number: tokens.original(at, end) for at, end, number in found}
+
+    def _numbers_in(self, folded: Tokens) -> Iterator[tuple[int, int, int]]:
+        """Yield the tokens from and to which a number goes, and the number; the longest ones."""
+        at = 0
+        while at < len(folded.words):
+            found = next(self._language.numbers.read(folded.words, at), None)
+            if found is not None:
+                yield at, *found
+            at = at + 1 if found is None else found[0]
 
     def answering(self, match: Match) -> Match | None:
         """Return ``match``, of another language's book, with the words of this one.

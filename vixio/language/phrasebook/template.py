@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from vixio.core.consent import CONSENT
 from vixio.core.errors import ConfigError
+from vixio.core.wordlists import word_list
 from vixio.language.phrasebook import nodes
 from vixio.language.phrasebook.nodes import Node
 from vixio.language.phrasebook.numbers import Numbers
@@ -158,12 +158,12 @@ def read_language(
 
 def _answers(code: str) -> tuple[Intent, ...]:
     """Return the intents of yes and no, for the case that no question is open."""
-    words = CONSENT.get(code)
+    words = word_list("consent").get(code)
     if words is None:
         return ()
     return tuple(
         Intent(name, tuple(map(nodes.words, said)), "{nothing_asked}", polite=True)
-        for name, said in (("yes", words.yes), ("no", words.no))
+        for name, said in (("yes", words["yes"]), ("no", words["no"]))
     )
 
 

@@ -40,6 +40,9 @@ class CommandValues:
         """
         other = self._phrases.match(heard)
         confirmed = all(any(self._phrases.said(each, heard)) for each in self._match.filled)
+        if other is None and not confirmed:
+            heard = self._with_number_of(heard)
+            other = self._phrases.match(heard)
         if other is None:
             return () if confirmed else (self._as_one(self._text, ()),)
         if _same(self._match, other, confirmed=confirmed):
@@ -49,6 +52,14 @@ class CommandValues:
         if self._match.tool != other.tool or not (ours and theirs):
             ours = theirs = ()
         return (self._as_one(heard, theirs), self._as_one(self._text, ours))
+
+    def _with_number_of(self, heard: str) -> str:
+        """Return the command with the only number that was ``heard``; empty: there is no such."""
+        ours = [each for each in self._match.filled if type(each.value) is int]
+        theirs = list(self._phrases.numbers_in(heard).values())
+        if len(ours) != 1 or len(theirs) != 1:
+            return ""
+        return self._text.replace(self._phrases.said(ours[0], self._text)[0], theirs[0], 1)
 
     def _as_one(self, text: str, differing: Sequence[Filled]) -> Alternative:
         said = [self._phrases.said(each, text) for each in differing]

@@ -11,11 +11,13 @@ from pydantic import BaseModel, Field
 from starlette.responses import StreamingResponse
 
 from vixio.core.device import Device as Known
+from vixio.data.conversations.records import TurnRecord
+from vixio.data.conversations.repository import ConversationRepository
 from vixio.data.devices.records import DeviceLine, DeviceRecord
 from vixio.web.api.access import Principal
 from vixio.web.api.scopes import Scope
 from vixio.web.api.service import ApiService
-from vixio.web.feed.live import Live
+from vixio.web.feed.live import MAX_CHARS, Live
 
 PART: Final = 50
 """Devices that are made in one go, in about 2 ms: other work goes on between."""
@@ -34,6 +36,14 @@ class LiveView(BaseModel):
     said: str | None = Field(description="The last words of the assistant, likewise.")
 
 
+class LastWords(BaseModel):
+    """The last turn of a device that is on record."""
+
+    at: int
+    heard: str = Field(description="The words of the user, 200 characters at most.")
+    said: str = Field(description="The words of the assistant, likewise.")
+
+
 class Device(BaseModel):
     """A device. Times are milliseconds since 1970; null: it has not happened."""
 
@@ -43,6 +53,9 @@ class Device(BaseModel):
     online: bool = Field(description="Whether it is connected now.")
     live: LiveView | None = Field(
         description="null: it is not connected, or its process does not answer."
+    )
+    last: LastWords | None = Field(
+        description="null: nothing is on record, or the token lacks conversations:read."
     )
     profile: str | None = Field(description="null: none but what the settings say.")
     place: str = Field(description="Where it stands, by its profile and the settings.")
@@ -81,15 +94,23 @@ class DeviceList(BaseModel):
     total: int
 
 
-_OF_ITS_OWN: Final = {"online", "live", "place", "spoken_language", "proves", "hears_itself"}
+_OF_ITS_OWN: Final = {
+    *("online", "live", "last", "place", "spoken_language", "proves", "hears_itself")
+}
 
 _FROM_RECORD: Final = Device.model_fields.keys() - _OF_ITS_OWN
 """Fields and properties of a DeviceRecord. Read one by one: ``asdict`` copies all that is in it,
 which took the event loop 3 ms for a hundred devices."""
 
 
-def view(service: ApiService, who: Principal, record: DeviceRecord, live: Live | None) -> Device:
-    """Return a device as the caller may see it."""
+def view(
+    service: ApiService,
+    who: Principal,
+    record: DeviceRecord,
+    live: Live | None,
+    last: TurnRecord | None,
+) -> Device:
+    """Return a device as the caller may see it. ``last``: its last turn, if it may see that."""
     known = Known(
         record.id, client_id=record.client_id, board=record.board, firmware=record.firmware
     )
@@ -98,6 +119,7 @@ def view(service: ApiService, who: Principal, record: DeviceRecord, live: Live |
         **{name: getattr(record, name) for name in _FROM_RECORD},
         online=live is not None or service.online(record.id),
         live=_live(live, words=who.may(Scope.CONVERSATIONS_READ)) if live is not None else None,
+        last=None if last is None else _last(last),
         place=profile.place,
         spoken_language=profile.language,
         proves=bool(record.hmac_key),
@@ -107,7 +129,23 @@ def view(service: ApiService, who: Principal, record: DeviceRecord, live: Live |
 
 async def shown(service: ApiService, who: Principal, record: DeviceRecord) -> Device:
     """Return one device, with what it does now."""
-    return view(service, who, record, await service.ports.live.one(record.id))
+    last = await last_turns(service, who, [record])
+    return view(service, who, record, await service.ports.live.one(record.id), last.get(record.id))
+
+
+async def last_turns(
+    service: ApiService, who: Principal, records: Sequence[DeviceRecord]
+) -> Mapping[str, TurnRecord]:
+    """Return the last turns of devices as far as the caller may see them, by their ids."""
+    if not who.may(Scope.CONVERSATIONS_READ):
+        return {}
+    ids = [each.id for each in records]
+    return await service.use(lambda database: ConversationRepository(database).last_turns(ids))
+
+
+def _last(turn: TurnRecord) -> LastWords:
+    heard, said = turn.heard[:MAX_CHARS], turn.said[:MAX_CHARS]
+    return LastWords(at=turn.at, heard=heard, said=said)
 
 
 class DeviceStream(StreamingResponse):
@@ -120,8 +158,12 @@ class DeviceStream(StreamingResponse):
         records: Sequence[DeviceRecord],
         total: int,
         rows: Mapping[str, Any],
+        last: Mapping[str, TurnRecord],
     ) -> None:
-        views = (view(service, who, each, Live.from_json(rows.get(each.id))) for each in records)
+        views = (
+            view(service, who, each, Live.from_json(rows.get(each.id)), last.get(each.id))
+            for each in records
+        )
         super().__init__(_write(views, total), media_type="application/json")
 
 

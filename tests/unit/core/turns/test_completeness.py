@@ -6,7 +6,7 @@ import pytest
 
 from vixio.core.chunk import Completeness
 from vixio.core.turns.completeness import completeness
-from vixio_bench.speech_corpus import chinese, held_out, tuning
+from vixio_bench.speech_corpus import load_corpus
 
 BEGUN = {
     "en": (
@@ -89,14 +89,14 @@ def test_nothing_is_said_of_what_may_be_whole(language: str) -> None:
 def test_hardly_a_sentence_of_the_corpora_is_taken_for_a_beginning() -> None:
     said = [
         (text, "en")
-        for corpus in (tuning, held_out)
+        for corpus in map(load_corpus, ("tuning", "held-out"))
         for text in (
-            *(text for text, _ in (*corpus.IN_GRAMMAR, *corpus.FINAL)),
-            *corpus.OUT_OF_GRAMMAR,
-            *corpus.NOT_FINAL,
+            *(text for text, _ in (*corpus.commands, *corpus.final)),
+            *corpus.free,
+            *corpus.not_final,
         )
     ]
-    said += [(text, "zh") for text in chinese.SENTENCES]
+    said += [(text, "zh") for text in load_corpus("chinese").free]
     taken = [text for text, language in said if completeness(text, language)]
     assert len(said) > 200
     # The message itself is missing; the others are words that a tuning set has for their sound.

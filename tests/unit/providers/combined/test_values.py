@@ -13,9 +13,9 @@ from vixio.providers.combined.arbiter import Arbiter
 from vixio.providers.combined.provider import CombinedASRProvider
 from vixio.providers.combined.values import CommandValues
 from vixio.testing import ScriptedASR
-from vixio_bench.speech_corpus.values import VALUES
+from vixio_bench.speech_corpus import VALUE_TOOLS
 
-PHRASES = PhraseBook.load("en").compile(signatures(VALUES.tools))
+PHRASES = PhraseBook.load("en").compile(signatures(VALUE_TOOLS))
 ARBITER = Arbiter(sure=0.7, agreement=0.75)
 TIMER = "set the timer of thirty minutes please"
 
@@ -90,7 +90,13 @@ def test_both_have_heard_the_value(command: str, speech: str) -> None:
         ),
         ("full volume", "Mute the volume.", ["Mute the volume", "full volume"]),
         (TIMER, "Set the time of our tea minutes.", [TIMER]),
-        (TIMER, "We have thought of thirteen people.", [TIMER]),
+        (TIMER, "We have thought of thirteen people.", ["thirteen minutes", "thirty minutes"]),
+        (
+            "set the volume to twenty three",
+            "Said the volume to twenty percent.",
+            ["twenty", "twenty three"],
+        ),
+        (TIMER, "Two timers of three minutes, or what?", [TIMER]),
         (TIMER, "", [TIMER]),
     ],
 )
@@ -125,7 +131,7 @@ def test_a_command_without_a_value_has_none() -> None:
 
 
 async def heard(provider: CombinedASRProvider) -> Recognition:
-    stream = provider.open(SpeechHints(VALUES.tools, "en"))
+    stream = provider.open(SpeechHints(VALUE_TOOLS, "en"))
     try:
         async with asyncio.timeout(30):
             return await stream.finish()

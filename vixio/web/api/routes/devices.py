@@ -10,7 +10,14 @@ from pydantic import BaseModel, Field
 
 from vixio.core.wall_clock import now_ms
 from vixio.web.api.access import SCOPED, Service, Who, own_device
-from vixio.web.api.device_views import Device, DeviceList, DeviceStream, matching, shown
+from vixio.web.api.device_views import (
+    Device,
+    DeviceList,
+    DeviceStream,
+    last_turns,
+    matching,
+    shown,
+)
 from vixio.web.api.fields import PRINTABLE, Body, DevicePath, Name, Offset, TokenPath
 from vixio.web.api.routing import Routes
 from vixio.web.api.scopes import Scope
@@ -105,12 +112,12 @@ async def list_devices(
         part, total = await service.read(
             lambda repository: repository.some_devices(limit=limit, offset=offset)
         )
-        return DeviceStream(service, who, part, total, rows)
+        return DeviceStream(service, who, part, total, rows, await last_turns(service, who, part))
     lines = await service.read(lambda repository: repository.lines())
     ids = await matching(service, lines, rows, search=search, state=state, online=online)
     page = ids[offset : offset + limit]
     part = await service.read(lambda repository: repository.these_devices(page))
-    return DeviceStream(service, who, part, len(ids), rows)
+    return DeviceStream(service, who, part, len(ids), rows, await last_turns(service, who, part))
 
 
 async def show_device(service: Service, who: Who, device: DevicePath) -> Device:

@@ -59,7 +59,8 @@ function skip(event) {
 }
 
 function drawSide() {
-  const here = place().path[0] ?? "";
+  const shown = place().path[0] ?? "";
+  const here = routeOf(shown)?.within ?? shown;
   const signedIn = login() !== null;
   const links = ROUTES.filter((route) => route.icon && (signedIn || route.open)).map((route) =>
     h(

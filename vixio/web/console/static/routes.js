@@ -7,6 +7,7 @@
  * @property {string} name the first part of the address
  * @property {string} [icon]
  * @property {boolean} [open]
+ * @property {string} [within] the page of the navigation that it belongs to
  * @property {() => Promise<{page: (context: import("./app.js").PageContext) => void | Promise<void>}>} load
  */
 
@@ -14,7 +15,7 @@
 export const ROUTES = [
   { name: "login", open: true, load: () => import("./pages/login.js") },
   { name: "devices", icon: "devices", load: () => import("./pages/devices.js") },
-  { name: "device", load: () => import("./pages/device.js") },
+  { name: "device", within: "devices", load: () => import("./pages/device.js") },
   { name: "talk", icon: "talk", open: true, load: () => import("./pages/talk.js") },
   { name: "profiles", icon: "profiles", load: () => import("./pages/profiles.js") },
   { name: "memory", icon: "memory", load: () => import("./pages/memory.js") },

@@ -45,28 +45,28 @@ export function button(words, act, options = {}) {
 
 /**
  * Does something while a control is busy, and shows why it failed.
- * @param {HTMLButtonElement} control @param {() => unknown} act
+ * @param {HTMLButtonElement} control @param {() => unknown} act @param {(words: string) => void} [tell] shows it
  * @returns {Promise<boolean>} whether it succeeded
  */
-export async function busy(control, act) {
+export async function busy(control, act, tell) {
   if (control.getAttribute("aria-busy") === "true") return false;
   control.setAttribute("aria-busy", "true");
   try {
     await act();
     return true;
   } catch (error) {
-    showError(error);
+    showError(error, tell);
     return false;
   } finally {
     control.removeAttribute("aria-busy");
   }
 }
 
-/** Shows why something failed. @param {unknown} error */
-export function showError(error) {
+/** Shows why something failed. @param {unknown} error @param {(words: string) => void} [tell] */
+export function showError(error, tell = (words) => toast(words, "bad")) {
   if (error instanceof DOMException && error.name === "AbortError") return;
   if (!(error instanceof ApiError)) console.warn(error);
-  toast(error instanceof Error ? error.message : String(error), "bad");
+  tell(error instanceof Error ? error.message : String(error));
 }
 
 /** @typedef {HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement} Control */

@@ -1,8 +1,8 @@
 // Dialogs: the browser's own, which keeps the focus and closes with Escape.
 
-import { h, nodes, uniqueId } from "../lib/dom.js";
+import { fill, h, nodes, uniqueId } from "../lib/dom.js";
 import { t } from "../lib/i18n.js";
-import { busy, button } from "./controls.js";
+import { busy, button, notice } from "./controls.js";
 
 /** @typedef {import("../lib/dom.js").Child} Child */
 
@@ -35,11 +35,12 @@ export function confirmed({ title, text, act, run, danger = true }) {
 export function openDialog({ title, act, run, danger = false }, ...children) {
   const id = uniqueId("dialog");
   const send = button(act, null, { kind: danger ? "danger" : "primary", type: "submit" });
+  const wrong = h("div");
   const form = h(
     "form",
     { method: "dialog" },
     h("h2", { id }, title),
-    h("div", { class: "dialog-body" }, ...nodes(children)),
+    h("div", { class: "dialog-body" }, ...nodes(children), wrong),
     h("div", { class: "dialog-actions" }, button(t("cancel"), () => dialog.close()), send),
   );
   /** @type {HTMLDialogElement} */
@@ -48,7 +49,8 @@ export function openDialog({ title, act, run, danger = false }, ...children) {
     let done = false;
     form.addEventListener("submit", async (event) => {
       event.preventDefault();
-      done = await busy(send, run);
+      fill(wrong);
+      done = await busy(send, run, (words) => fill(wrong, notice("bad", h("p", null, words))));
       if (done) dialog.close();
     });
     dialog.addEventListener("close", () => {

@@ -4,7 +4,8 @@ import { h } from "../lib/dom.js";
 import { t } from "../lib/i18n.js";
 import { icon } from "./icon.js";
 
-const SHOWN_MS = 6_000;
+const SHOWN_MS = { good: 6_000, bad: 12_000 };
+/** A reason takes longer to read. */
 
 /** @type {HTMLElement | null} */
 let place = null;
@@ -17,11 +18,15 @@ function region() {
   return place;
 }
 
-/** Shows a notice; a bad one stays until it is closed. @param {string} words @param {"good" | "bad"} [kind] */
+/** Shows a notice for a while; what is pointed at stays. @param {string} words @param {"good" | "bad"} [kind] */
 export function toast(words, kind = "good") {
   const close = h("button", { type: "button", class: "button plain icon-only small", "aria-label": t("close") }, icon("close"));
   const element = h("div", { class: `toast ${kind}` }, icon(kind === "good" ? "check" : "warn"), h("span", null, words), close);
   close.addEventListener("click", () => element.remove());
+  const leave = () => {
+    if (element.matches(":hover, :focus-within")) setTimeout(leave, SHOWN_MS.good);
+    else element.remove();
+  };
   region().append(element);
-  if (kind === "good") setTimeout(() => element.remove(), SHOWN_MS);
+  setTimeout(leave, SHOWN_MS[kind]);
 }

@@ -197,6 +197,8 @@ export function applyEvent(device, event) {
   }
   if (event.type === "session.closed") {
     if (device.live && device.live.session_id !== event.session_id) return false; // an older one
+    const { heard = "", said = "" } = device.live ?? {};
+    if (heard || said) device.last = { at: event.at, heard, said };
     device.online = false;
     device.live = null;
     device.last_seen = event.at;

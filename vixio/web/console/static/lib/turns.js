@@ -154,12 +154,12 @@ function fillers(turn) {
 
 /** From one mark to the next, and what the time between them went into. */
 const PIECES = /** @type {const} */ ([
-  ["voice_end", "turn_end", "end_of_speech"],
-  ["turn_end", "transcript", "words"],
-  ["transcript", "first_token", "first_token"],
-  ["first_token", "first_sentence", "sentence"],
-  ["first_sentence", "first_audio", "first_audio"],
-  ["first_audio", "first_frame", "first_frame"],
+  ["turn_end", "waited"],
+  ["transcript", "heard"],
+  ["first_token", "thought"],
+  ["first_sentence", "thought"],
+  ["first_audio", "spoke"],
+  ["first_frame", "spoke"],
 ]);
 
 /**
@@ -170,22 +170,17 @@ export function stagesOf(turn) {
   /** @type {Record<string, number>} */
   const marks = { turn_end: 0, ...turn.stages };
   if (!("first_frame" in marks) && !("transcript" in marks)) return [];
-  /** @type {import("../components/bar.js").Stage[]} */
-  const found = [];
+  const spent = new Map(/** @type {[string, number][]} */ ([["waited", 0], ["heard", 0], ["thought", 0], ["tools", 0], ["spoke", 0]]));
+  const add = (/** @type {string} */ name, /** @type {number} */ ms) => spent.set(name, (spent.get(name) ?? 0) + ms);
   let from = marks.voice_end ?? 0;
-  const called = turn.tools.reduce((sum, each) => sum + each.ms, 0);
-  let left = called; // of the tools, which run while the model's part of the time passes
-  for (const [, to, name] of PIECES) {
+  for (const [to, name] of PIECES) {
     if (!(to in marks)) continue;
-    let ms = Math.max(0, marks[to] - from);
+    add(name, Math.max(0, marks[to] - from));
     from = Math.max(from, marks[to]);
-    if (name === "first_token" || name === "sentence") {
-      const its = Math.min(left, ms);
-      left -= its;
-      ms -= its;
-    }
-    if (ms > 0) found.push({ name, ms });
-    if (name === "sentence" && called > left) found.push({ name: "tools", ms: called - left });
   }
-  return found;
+  // The tools run while the model's part of the time passes.
+  const called = Math.min(turn.tools.reduce((sum, each) => sum + each.ms, 0), spent.get("thought") ?? 0);
+  add("thought", -called);
+  add("tools", called);
+  return [...spent].filter(([, ms]) => ms > 0).map(([name, ms]) => ({ name, ms }));
 }

@@ -101,7 +101,7 @@ export function page({ root, signal, title }) {
       ),
       card(
         t("design.turn"),
-        stageBar([{ name: "words", ms: 120 }, { name: "first_token", ms: 340 }, { name: "tools", ms: 90 }, { name: "first_audio", ms: 210 }, { name: "first_frame", ms: 12 }]),
+        stageBar([{ name: "waited", ms: 260 }, { name: "heard", ms: 120 }, { name: "thought", ms: 1_340 }, { name: "tools", ms: 290 }, { name: "spoke", ms: 210 }]),
       ),
       card(t("design.tabs"), tabs([
         { name: "a", words: t("design.name"), draw: (panel) => fill(panel, h("p", null, t("design.hint"))) },

@@ -5,7 +5,7 @@ import { confirmed, openDialog } from "../components/dialog.js";
 import { stateBadge } from "../components/state.js";
 import { time } from "../components/time.js";
 import { toast } from "../components/toast.js";
-import { get, part, post, put } from "../lib/api.js";
+import { get, part, patch, post, put, remove } from "../lib/api.js";
 import { Devices, stateNow } from "../lib/devices.js";
 import { fill, h, setText } from "../lib/dom.js";
 import { t } from "../lib/i18n.js";
@@ -94,7 +94,7 @@ export function page({ root, signal, title }) {
     const wanted = found.map((device) => {
       let row = rows.get(device.id);
       if (!row) {
-        row = new Row(device, chosen, drawSeveral);
+        row = new Row(device, chosen, drawSeveral, rename);
         rows.set(device.id, row);
       }
       row.show(device);
@@ -124,6 +124,7 @@ export function page({ root, signal, title }) {
       button(t("devices.profile.give"), giveProfile, { small: true, icon: "profiles" }),
       button(t("devices.say"), sayTo, { small: true, icon: "bell" }),
       button(t("devices.block"), blockAll, { small: true, kind: "danger" }),
+      button(t("devices.forget"), forgetAll, { small: true, kind: "danger", icon: "trash" }),
       button(t("devices.unchoose"), () => { chosen.clear(); draw(); }, { small: true }),
     );
   }
@@ -185,10 +186,37 @@ export function page({ root, signal, title }) {
     );
   }
 
+  const names = () => [...chosen].map((id) => devices.all.get(id)?.name || id).slice(0, 12).join(", ");
+
+  async function forgetAll() {
+    await confirmed({
+      title: t("devices.forget.title", { count: chosen.size }),
+      text: t("devices.forget.text", { names: names() }),
+      act: t("devices.forget"),
+      run: () => each((id) => remove(`/devices/${part(id)}`)),
+    });
+  }
+
+  /** @param {any} device */
+  async function rename(device) {
+    const name = h("input", { type: "text", maxLength: 64, value: device.name, autocomplete: "off" });
+    await openDialog(
+      {
+        title: t("devices.rename.title", { name: device.name || device.id }),
+        act: t("save"),
+        run: async () => {
+          await patch(`/devices/${part(device.id)}`, { name: name.value.trim() });
+          await devices.readOne(device.id);
+        },
+      },
+      field(t("devices.name"), name, { hint: t("devices.name.hint") }),
+    );
+  }
+
   async function blockAll() {
     await confirmed({
       title: t("devices.block.title", { count: chosen.size }),
-      text: [...chosen].map((id) => devices.all.get(id)?.name || id).slice(0, 12).join(", "),
+      text: names(),
       act: t("devices.block"),
       run: () => each((id) => post(`/devices/${part(id)}/block`)),
     });
@@ -243,8 +271,14 @@ class Row {
   #labels = h("div", { class: "row" });
   #labelled = "";
 
-  /** @param {any} device @param {Set<string>} chosen @param {() => void} changed */
-  constructor(device, chosen, changed) {
+  #device;
+
+  /**
+   * @param {any} device @param {Set<string>} chosen @param {() => void} changed
+   * @param {(device: any) => Promise<void>} rename
+   */
+  constructor(device, chosen, changed, rename) {
+    this.#device = device;
     const check = h("input", {
       type: "checkbox",
       checked: chosen.has(device.id),
@@ -261,7 +295,9 @@ class Row {
       "li",
       { class: "device" },
       check,
-      h("div", { class: "who" }, this.#name, this.#id),
+      h("div", { class: "who" },
+        h("div", { class: "row" }, this.#name, button(t("devices.rename"), () => rename(this.#device), { iconOnly: true, small: true, icon: "edit" })),
+        this.#id),
       h("div", { class: "now" }, this.#state, this.#seen),
       h("div", { class: "last" }, this.#heard, this.#said),
       h("div", { class: "more" }, this.#labels, this.#facts),
@@ -271,12 +307,14 @@ class Row {
 
   /** @param {any} device */
   show(device) {
+    this.#device = device;
     setText(this.#name, device.name || t("devices.unnamed"));
     setText(this.#id, device.id);
     this.#state.value = stateNow(device);
     this.#seen.at = device.live?.since ?? device.last_seen;
-    setText(this.#heard, device.live?.heard ?? "");
-    setText(this.#said, device.live?.said ?? "");
+    const words = device.live?.heard || device.live?.said ? device.live : device.last;
+    setText(this.#heard, words?.heard ?? "");
+    setText(this.#said, words?.said ?? "");
     this.check.checked = this.chosen.has(device.id);
     const labels = [device.profile, device.place].filter(Boolean);
     if (labels.join("\n") !== this.#labelled) {

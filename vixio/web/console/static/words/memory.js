@@ -17,7 +17,7 @@ addWords({
 
     "reminders.add": "New reminder",
     "reminders.waiting": "To be said",
-    "reminders.past": "Over",
+    "reminders.past": "Past",
     "reminders.none": "Nothing is to be said.",
     "reminders.past.none": "Nothing has been said yet.",
     "reminders.search": "Search reminders",
@@ -94,7 +94,7 @@ addWords({
     "announce.nobody": "There is no device to announce it on.",
     "announce.need.places": "Choose a room at least.",
     "announce.need.devices": "Choose a device at least.",
-    "announce.past": "What became of announcements",
+    "announce.past": "Sent announcements",
     "announce.none": "Nothing has been announced.",
     "announce.summary": "{heard} of {count} heard it",
     "announce.hint": "A device that is asleep hears it if it connects within an hour, otherwise it expires.",

@@ -9,7 +9,7 @@ addWords({
     "profiles.about": "A profile says what an assistant is: its words, its voice, its model. One profile can serve any number of devices.",
     "profiles.none": "There is no profile yet. All devices are served as the settings say. Make a profile to give some of them another character, such as a storyteller for a child's room.",
     "profiles.new": "New profile",
-    "profiles.new.act": "Make it",
+    "profiles.new.act": "Create",
     "profiles.new.name": "Name",
     "profiles.new.name.hint": "Such as Storyteller. Letters, digits, spaces, dots and hyphens. It cannot be changed later.",
     "profiles.new.name.none": "Give it a name.",

@@ -9,7 +9,7 @@ addWords({
     "talk.name": "Browser",
     "talk.stage": "The assistant",
     "talk.state.asleep": "Asleep. Press the button to begin.",
-    "talk.state.waiting": "Waits for its claim",
+    "talk.state.waiting": "Waiting to be added",
     "talk.state.refused": "Not admitted",
     "talk.state.connecting": "Connecting …",
     "talk.state.idle": "Ready",

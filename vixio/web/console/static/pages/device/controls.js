@@ -24,10 +24,29 @@ const STATUS = "self.get_device_status";
 /** @param {DeviceContext} context */
 export function controls(context) {
   const asleep = h("div");
-  const draw = () => fill(asleep, context.device.online ? null : notice("info", h("p", { class: "small" }, t("device.unreachable"))));
-  draw();
-  context.addEventListener("changed", draw);
+  whileAwake(context, (awake) => fill(asleep, awake ? null : notice("info", h("p", { class: "small" }, t("device.unreachable")))));
   return [asleep, speech(context), device(context), screen(context)];
+}
+
+/** Calls `draw` now and whenever the device wakes or falls asleep. @param {DeviceContext} context @param {(awake: boolean) => void} draw */
+function whileAwake(context, draw) {
+  let before = Boolean(context.device.online);
+  draw(before);
+  context.addEventListener("changed", () => {
+    const now = Boolean(context.device.online);
+    if (now !== before) draw(now);
+    before = now;
+  });
+}
+
+/** What cannot be used while the device is asleep. @param {DeviceContext} context @param {...import("../../lib/dom.js").Child} children */
+function needsDevice(context, ...children) {
+  const group = h("fieldset", { class: "plain stack" }, ...children);
+  whileAwake(context, (awake) => {
+    group.disabled = !awake;
+    group.title = awake ? "" : t("device.asleep");
+  });
+  return group;
 }
 
 /** @param {DeviceContext} context */
@@ -43,9 +62,13 @@ function speech(context) {
     }
     return { text: now, priority: priority.value };
   };
-  return card(
-    t("device.speech"),
-    field(t("device.words"), text),
+  const later = button(t("device.later"), async () => {
+    await post("/announcements", { text: words().text, devices: [context.device.id] });
+    text.value = "";
+    toast(t("device.later.sent"));
+  }, { kind: "primary", icon: "bell" });
+  const now = needsDevice(
+    context,
     field(t("device.when"), priority),
     h("div", { class: "row" },
       button(t("device.say"), async () => {
@@ -64,8 +87,9 @@ function speech(context) {
         }
       }, { icon: "send" }),
       button(t("device.interrupt"), () => post(`${context.path}/interrupt`), { icon: "stop" })),
-    said,
   );
+  whileAwake(context, (awake) => { later.hidden = awake; });
+  return card(t("device.speech"), field(t("device.words"), text), later, now, said);
 }
 
 /** @param {DeviceContext} context */
@@ -113,8 +137,8 @@ function device(context) {
     },
     () => undefined,
   );
-  return card(
-    t("device.device"),
+  return card(t("device.device"), needsDevice(
+    context,
     h("div", { class: "volume" }, field(t("device.volume"), volume), shown),
     h("div", { class: "row" },
       button(t("device.disconnect"), () => post(`${context.path}/disconnect`), { small: true }),
@@ -127,7 +151,7 @@ function device(context) {
           toast(t("device.rebooting"));
         },
       }), { small: true, icon: "power", kind: "danger" })),
-  );
+  ));
 }
 
 /**
@@ -148,8 +172,8 @@ function screen(context) {
   const picture = h("div", { class: "snapshot" });
   let shown = "";
   context.signal.addEventListener("abort", () => URL.revokeObjectURL(shown), { once: true });
-  return card(
-    t("device.screen"),
+  return card(t("device.screen"), needsDevice(
+    context,
     h("div", { class: "row" },
       h("div", { class: "grow" }, field(t("device.face"), face)),
       button(t("device.face.show"), () => post(`${context.path}/face`, { emotion: face.value }))),
@@ -167,7 +191,7 @@ function screen(context) {
         fill(picture, h("img", { src: shown, alt: t("device.snapshot.of", { name: context.name }) }));
       }, { small: true, icon: "screen" })),
     picture,
-  );
+  ));
 }
 
 /** The tools of a device, of both kinds. @param {DeviceContext} context @returns {Promise<any[]>} */

@@ -1,6 +1,6 @@
 // The tools of a device, each called from a form made of its schema.
 
-import { badge, button, empty, loading, notice } from "../../components/controls.js";
+import { badge, button, card, empty, loading, notice } from "../../components/controls.js";
 import { schemaForm } from "../../components/schema-form.js";
 import { post } from "../../lib/api.js";
 import { duration } from "../../lib/format.js";
@@ -18,6 +18,11 @@ const TOOL_MS = 65_000;
  */
 export async function tools(panel, context, signal) {
   const read = async () => {
+    const { online, tools: known } = context.device;
+    if (!online) {
+      const list = h("ul", null, ...known.map((/** @type {string} */ each) => h("li", null, h("code", null, each))));
+      return fill(panel, notice("info", h("p", null, t("device.tools.asleep"))), known.length ? card(t("device.tools.known"), list) : null);
+    }
     try {
       const found = await listTools(context);
       if (signal.aborted) return;
@@ -27,6 +32,13 @@ export async function tools(panel, context, signal) {
       fill(panel, notice("info", h("p", null, /** @type {Error} */ (error).message), button(t("retry"), read, { icon: "refresh" })));
     }
   };
+  let awake = context.device.online;
+  const changed = () => {
+    if (awake !== context.device.online) void read();
+    awake = context.device.online;
+  };
+  context.addEventListener("changed", changed);
+  signal.addEventListener("abort", () => context.removeEventListener("changed", changed), { once: true });
   watch(
     signal,
     (event) => {
