@@ -84,14 +84,19 @@ class Conversation:
         ears: ASRProvider,
         voice: TTSProvider,
         facts: Callable[[], Awaitable[Sequence[str]]],
+        asked_back: Callable[[], int],
     ) -> None:
-        """``ears``: understand the answers. ``voice``: the user's. ``facts``: in the memory."""
+        """``ears``: understand the answers. ``voice``: the user's. ``facts``: in the memory.
+
+        ``asked_back``: how often the server has asked which of two things was said.
+        """
         self._script = script
         self._model = model
         self._ears = ears
         self._voice = voice
         self._exchanges = {each.say: each for each in script.exchanges}
         self._facts = facts
+        self._asked_back = asked_back
         self._broken_off = ""
         """The answer that the user has interrupted."""
         self._back = ""
@@ -106,15 +111,19 @@ class Conversation:
         exchange = self._exchanges[line.say]
         if exchange.connect:
             await device.reconnect()
-        before, later = len(self._model.asked), 0
+        before, later, found = len(self._model.asked), 0, list[Finding]()
+        doubts = self._asked_back()
         speech = await self._say(line.say)
         if exchange.interrupted:
             reply, later = await _interrupt(device, speech)
         else:
             reply = await device.ask(speech, timeout=TURN_S)
+            if self._asked_back() > doubts:  # a number that the two recognisers heard differently
+                found.append(Finding(True, f"it was asked back: {reply.text}"))
+                reply = await device.ask(await self._say(line.say), timeout=TURN_S)
         heard, language = reply.stt or "", self._script.language
         asked = self._model.asked[before:]
-        found = [checks.heard(line.say, heard, language), checks.asked(asked, heard)]
+        found += [checks.heard(line.say, heard, language), checks.asked(asked, heard)]
         if self._broken_off:
             found.append(checks.shortened(asked, self._broken_off, self._back, language))
         back = await self._understood(reply)
@@ -215,7 +224,14 @@ async def _hold(script: Script, folder: Path, wav: Path | None) -> int:
         async def facts() -> Sequence[str]:
             return await memory.facts.facts(memory.key(device.config.device_id))
 
-        conversation = Conversation(script, model, app.providers.recogniser(), voice, facts)
+        conversation = Conversation(
+            script,
+            model,
+            app.providers.recogniser(),
+            voice,
+            facts,
+            lambda: app.counters.get("turn.asked_which"),
+        )
         return await hold(app, device, conversation.lines(), wav, conversation.speak)
 
 

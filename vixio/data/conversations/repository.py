@@ -126,7 +126,7 @@ class ConversationRepository:
     async def last_turns(self, device_ids: Sequence[str]) -> dict[str, TurnRecord]:
         """Return the last turn of each of these devices of the registry that has one.
 
-        An index finds each at once: 1000 devices with 100 turns each take 10 ms.
+        An index finds each at once: 1000 devices with 100 turns each take some 30 ms.
         """
         if not device_ids:
             return {}

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from vixio.language.model_output import NOTHING, Further
+
 PARTIAL: Final = 80
 """Characters that a marker may have: so many are looked at again with the next piece."""
 
@@ -177,22 +179,6 @@ class Markers:
     """Of all tables, the markers in the form of a tag: ``<name>``."""
     plain: re.Pattern[str]
     """A run of text in which neither a marker nor a sentence begins."""
-
-
-class Further(NamedTuple):
-    """Markers that a user adds: pairs around reasoning, and tokens to remove."""
-
-    reasoning: tuple[tuple[str, str], ...] = ()
-    removed: tuple[str, ...] = ()
-
-    def __add__(self, other: object) -> Further:
-        """Return both."""
-        if not isinstance(other, Further):
-            return NotImplemented
-        return Further(self.reasoning + other.reasoning, self.removed + other.removed)
-
-
-NOTHING: Final = Further()
 
 
 @lru_cache(maxsize=64)

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from vixio.core.errors import ProviderError
 from vixio.core.imports import sdk_import
-from vixio.language.model_output.markers import NOTHING, Further
+from vixio.language.model_output import NOTHING, Further
 from vixio.providers.fallback.availability import Availability, Place
 from vixio.providers.fallback.circuit_breaker import BreakerSettings
 from vixio.providers.fallback.time_shares import TimeLimit

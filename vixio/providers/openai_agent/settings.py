@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
-from vixio.language.model_output.markers import Further
+from vixio.language.model_output import Further
 from vixio.providers.openai_client import OpenAIConnection
 from vixio.providers.openai_url import BaseUrl, ServerUrl
 

@@ -20,7 +20,7 @@ from vixio.core.errors import ProviderError, ProviderTimeout, ToolError
 from vixio.core.tools.runner import DIRECT
 from vixio.core.tools.types import ToolCallResult
 from vixio.core.watchdog import Watchdog
-from vixio.language.model_output.markers import NOTHING, Further
+from vixio.language.model_output import NOTHING, Further
 from vixio.language.model_output.markers import markers as table
 from vixio.language.model_output.reader import OutputReader
 from vixio.language.model_output.written_calls import WrittenCall

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.language.model_output.rows import ALL, CALLS, LAMP, ORDINARY, TOOLS, VOLUME, Row
-from vixio.language.model_output.markers import MARKERS, Further, Markers, markers
+from vixio.language.model_output import Further
+from vixio.language.model_output.markers import MARKERS, Markers, markers
 from vixio.language.model_output.reader import MAX_CALL, OutputReader, text_of_output
 
 PONDERING = markers(Further((("<ponder>", "</ponder>"), ("((", "))")), ("<|zap|>", "~~~zap")))
