@@ -18,13 +18,13 @@ function region() {
   return place;
 }
 
-/** Shows a notice for a while; what is pointed at stays. @param {string} words @param {"good" | "bad"} [kind] */
+/** Shows a notice for a while; one that has the focus stays. @param {string} words @param {"good" | "bad"} [kind] */
 export function toast(words, kind = "good") {
   const close = h("button", { type: "button", class: "button plain icon-only small", "aria-label": t("close") }, icon("close"));
   const element = h("div", { class: `toast ${kind}` }, icon(kind === "good" ? "check" : "warn"), h("span", null, words), close);
   close.addEventListener("click", () => element.remove());
   const leave = () => {
-    if (element.matches(":hover, :focus-within")) setTimeout(leave, SHOWN_MS.good);
+    if (element.matches(":focus-within")) setTimeout(leave, SHOWN_MS.good);
     else element.remove();
   };
   region().append(element);

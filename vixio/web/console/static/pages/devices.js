@@ -282,7 +282,6 @@ class Row {
     const check = h("input", {
       type: "checkbox",
       checked: chosen.has(device.id),
-      "aria-label": t("devices.choose", { name: device.name || device.id }),
       onchange: () => {
         if (check.checked) chosen.add(device.id);
         else chosen.delete(device.id);
@@ -316,6 +315,7 @@ class Row {
     setText(this.#heard, words?.heard ?? "");
     setText(this.#said, words?.said ?? "");
     this.check.checked = this.chosen.has(device.id);
+    this.check.setAttribute("aria-label", t("devices.choose", { name: device.name || device.id }));
     const labels = [device.profile, device.place].filter(Boolean);
     if (labels.join("\n") !== this.#labelled) {
       this.#labelled = labels.join("\n");
