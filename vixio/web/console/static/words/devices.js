@@ -51,7 +51,7 @@ addWords({
     "devices.block": "Block",
     "devices.block.title": "Block {count} devices?",
     "devices.block.title.one": "Block one device?",
-    "devices.signal": "{dbm} dBm",
+    "devices.signal": "{dbm} dBm",
   },
   zh: {
     "devices.all": "全部",
@@ -97,6 +97,6 @@ addWords({
     "devices.forget.text": "{names}。名称、令牌和对话记录将被删除，记忆仍会保留。",
     "devices.block": "封禁",
     "devices.block.title": "封禁 {count} 台设备？",
-    "devices.signal": "{dbm} dBm",
+    "devices.signal": "{dbm} dBm",
   },
 });
