@@ -126,11 +126,14 @@ FUNASR = sorted(map(str, Path("tests/models").glob("test_funasr_*.py")))
 SPOKEN = "tests/console/test_talk.py::test_spoken_words_are_answered_and_a_tool_is_called"
 ELSEWHERE = (
     "tests/load/*", "tests/chaos/*", "tests/trace/*", "tests/cluster/*", "tests/brokers/*",
-    "tests/models/*", "tests/ray/*", "tests/a2a/*", "tests/console/*",
+    "tests/models/*", "tests/ray/*", "tests/a2a/*", "tests/console/*", "tests/e2e/test_demo.py",
+    "tests/e2e/test_api_document.py",
 )  # fmt: skip
 """Tests that other targets run; `make test` would skip nearly all of them."""
 
 SPEAKING = (
+    "tests/contract/test_asr_contract.py",
+    "tests/contract/test_tts_contract.py",
     "tests/e2e/test_talk.py",
     "tests/unit/bench/test_conversation.py",
     "tests/unit/bench/test_speech_sets.py",
@@ -140,7 +143,7 @@ SPEAKING = (
     "tests/unit/providers/test_pocketsphinx_processes.py",
     "tests/unit/providers/test_pocketsphinx_speech.py",
 )
-"""What speaks and recognises at length in this process, beyond the contracts of `make test`."""
+"""What speaks and recognises at length in this process."""
 
 TARGETS = (
     Target(
@@ -156,17 +159,17 @@ TARGETS = (
                 "unit",
                 ["tests"],
                 without=[*ELSEWHERE, *SPEAKING, "tests/e2e/*", "tests/session/*"],
-                parts=8,
+                parts=6,
                 by_load=True,
             ),
             Group(
                 "talk",
                 ["tests/e2e", "tests/session", "firmware-test-client/tests"],
-                without=SPEAKING,
-                parts=12,
+                without=[*ELSEWHERE, *SPEAKING],
+                parts=10,
             ),
         ],
-        cpu_s=560,
+        cpu_s=520,
     ),
     Target(
         "fast",
@@ -208,7 +211,7 @@ TARGETS = (
         ],
         needs=["strace", "models"],
         packages=["models"],
-        cpu_s=340,
+        cpu_s=360,
     ),
     Target(
         "stores",
@@ -289,12 +292,14 @@ TARGETS = (
         "console",
         [
             Group("all", ["tests/console"], parts=3, options=["--deselect", SPOKEN]),
+            # A thousand requests, for what the console and others are told of the API.
+            Group("api", ["tests/e2e/test_api_document.py"]),
             # A browser's microphone leaves out samples where the cores are taken.
             Group("spoken", [SPOKEN], alone=True),
         ],
         needs=["console"],
         packages=["console"],
         environment={"VIXIO_TEST_CONSOLE": "{venv}/console-js"},
-        cpu_s=220,
+        cpu_s=235,
     ),
 )

@@ -232,11 +232,12 @@ async def test_two_programs_share_nothing(tmp_path: Path) -> None:
 
 async def test_signals_reach_it(tmp_path: Path) -> None:
     code = (
-        "import os, signal, sys\n"
+        "import os, signal, sys, time\n"
         "signal.signal(signal.SIGHUP, lambda *_: os.write(1, b'hung up\\n'))\n"
-        "try:\n    print('ready', flush=True)\n    while True: signal.pause()\n"
+        "try:\n    print('ready', flush=True)\n    while True: time.sleep(0.1)\n"
         "except KeyboardInterrupt:\n    print('stopped', flush=True); sys.stdin.read(); raise\n"
     )
+    # Not signal.pause(): a signal that comes just before it is handled only with the next one.
     async with running(python(code), tmp_path) as program:
         assert isinstance(program.process._transport, warm._Transport)  # type: ignore[attr-defined]
         await program.line("ready")
