@@ -7,7 +7,7 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from vixio.core.chunk import (
@@ -363,7 +363,9 @@ class ASRStation(ListeningStation):
             emotion=heard.emotion,
             completeness=heard.completeness,
             guess=self._cleaned(heard.guess),
-            alternatives=heard.alternatives,
+            alternatives=tuple(
+                replace(each, text=self._cleaned(each.text)) for each in heard.alternatives
+            ),
         )
 
     async def _failure(self, utterance: _Utterance, error: Exception) -> Chunk:

@@ -13,6 +13,7 @@ import pytest
 from vixio.core.audio import LISTEN_RATE, pcm_bytes
 from vixio.core.chunk import (
     Abort,
+    Alternative,
     AudioIn,
     Chunk,
     PartialTranscript,
@@ -94,6 +95,23 @@ def test_they_are_corrected_like_the_transcript() -> None:
         await bench.finished()
         assert bench.partials()[-3:] == ["ask weak see", "ask Vixio", "ask Vixio now"]
         assert bench.made[-1] == Transcript(1, "ask Vixio now")
+
+    run_virtual(conversation())
+
+
+def test_so_is_what_may_have_been_said_instead() -> None:
+    async def conversation() -> None:
+        among = tuple(Alternative(f"ask weak see oh for {word}", word) for word in ("two", "ten"))
+        asr = ScriptedASR([Recognition(among[0].text, alternatives=among)])
+        bench = Bench(asr, {"weak see oh": "Vixio"})
+        await bench.feed(TurnStarted(1))
+        await bench.speak(0.3)
+        await bench.feed(TurnEnded(1, "silence"))
+        await bench.finished()
+        (heard,) = [chunk for chunk in bench.made if isinstance(chunk, Transcript)]
+        told = [each.text for each in heard.alternatives]
+        assert told == ["ask Vixio for two", "ask Vixio for ten"]
+        assert heard.text == told[0]
 
     run_virtual(conversation())
 

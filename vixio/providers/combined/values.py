@@ -57,9 +57,8 @@ class CommandValues:
         """Return the command with the only number that was ``heard``; empty: there is no such."""
         ours = [each for each in self._match.filled if type(each.value) is int]
         theirs = list(self._phrases.numbers_in(heard).values())
-        if len(ours) != 1 or len(theirs) != 1:
-            return ""
-        return self._text.replace(self._phrases.said(ours[0], self._text)[0], theirs[0], 1)
+        said = self._phrases.said(ours[0], self._text)[0] if len(ours) == 1 else ""
+        return self._text.replace(said, theirs[0], 1) if said and len(theirs) == 1 else ""
 
     def _as_one(self, text: str, differing: Sequence[Filled]) -> Alternative:
         said = [self._phrases.said(each, text) for each in differing]
