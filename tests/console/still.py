@@ -39,6 +39,9 @@ CODE: Final = "246810"
 PLACE: Final = "192.168.1.20:8003"
 """Where the server is, instead of a port that was free."""
 
+FILE: Final = "/home/pi/.local/share/vixio/api_password"
+"""Where the password is, instead of a folder of the run."""
+
 _ADDRESS: Final = re.compile(r"127\.0\.0\.1:\d+")
 
 POINTS: Final = 120
@@ -70,6 +73,8 @@ def stilled(value: Any, key: str = "") -> Any:  # noqa: ANN401 - JSON
     if isinstance(value, list):
         return [stilled(each, key) for each in value]
     if isinstance(value, str):
+        if key == "password_file":
+            return FILE
         return CODE if key == "code" and value else _ADDRESS.sub(PLACE, value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return value

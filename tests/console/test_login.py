@@ -25,6 +25,7 @@ async def test_a_wrong_password_is_said_and_the_right_one_works(
     visit.watch.expect(401, r"/api/v1/login$")
     await visit.go()
     await visit.page.wait_for_url("**#/login")
+    await visit.page.get_by_text(f"{shared_house.folder}/data/api_password").wait_for()
     await visit.sign_in("not the password")
     field = visit.page.locator("input[type=password]")
     await visit.page.locator("input[type=password][aria-invalid=true]").wait_for()

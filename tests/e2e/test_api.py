@@ -157,7 +157,14 @@ async def test_the_first_login_and_personal_tokens(tmp_path: Path) -> None:
         for task in asyncio.all_tasks():
             if task.get_name() == "api login":
                 await asyncio.wait([task])
-        password = (tmp_path / "data" / FILE_NAME).read_text().strip()
+        file = tmp_path / "data" / FILE_NAME
+        password = file.read_text().strip()
+        assert (await nobody("GET", "/login")).body == {"password_file": str(file)}
+        for header in ("X-Forwarded-For", "Forwarded"):  # somebody behind a proxy of this machine
+            asked = await nobody("GET", "/login", headers={header: "for=192.0.2.1"})
+            assert asked.body == {"password_file": None}
+        file.rename(file.with_suffix(".kept"))  # another password is in force
+        assert (await nobody("GET", "/login")).body == {"password_file": None}
         login = await nobody("POST", "/login", {"password": password})
         assert login.status == 200, login.body
         admin = api.bearer(login.body["token"])

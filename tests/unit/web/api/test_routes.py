@@ -20,6 +20,7 @@ from vixio.web.api.routing import Routes
 from vixio.web.api.scopes import Scope
 
 PUBLIC = {
+    ("GET", "/api/v1/login"),
     ("POST", "/api/v1/login"),
     ("POST", "/api/v1/login/link"),
     ("GET", "/api/v1/openapi.json"),

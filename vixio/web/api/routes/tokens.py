@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 from starlette.requests import Request
 
 from vixio.core.wall_clock import now_ms
-from vixio.transports.admission.addresses import address_key
+from vixio.transports.admission.addresses import address_key, parse_address
 from vixio.web.api.access import SCOPED, Service, Who, any_token, public
 from vixio.web.api.fields import Body, Name, TokenPath
+from vixio.web.api.first_login import FILE_NAME
 from vixio.web.api.front import client
 from vixio.web.api.keys import KeyRecord, Keys
 from vixio.web.api.password_check import is_right
@@ -81,6 +83,15 @@ class LinkBody(Body):
     link: Annotated[str, Field(min_length=1, max_length=MAX_CHARS)]
 
 
+class LoginHelp(BaseModel):
+    """Where the password is."""
+
+    password_file: str | None = Field(
+        description="The file of the password that was made at the first start. null: another one "
+        "is in force, or the request came from another computer."
+    )
+
+
 class Login(BaseModel):
     """A token for everything, for 12 hours."""
 
@@ -94,6 +105,17 @@ class Caller(BaseModel):
     name: str
     kind: str = Field(description="personal or session")
     scopes: list[str]
+
+
+async def help_to_log_in(service: Service, request: Request) -> LoginHelp:
+    """Say where the password is, to who asks on the server's own machine."""
+    file = service.ports.folder / FILE_NAME
+    peer = parse_address(request.client.host if request.client else "")
+    # A proxy on this machine sends everybody's requests from here.
+    proxied = any(name in request.headers for name in ("forwarded", "x-forwarded-for"))
+    here = peer is not None and peer.is_loopback and not proxied
+    there = here and await asyncio.to_thread(file.exists)
+    return LoginHelp(password_file=str(file) if there else None)
 
 
 async def log_in(service: Service, request: Request, body: LoginBody) -> Login:
@@ -179,6 +201,7 @@ def _values(record: KeyRecord) -> dict[str, Any]:
 def make_routes() -> Routes:
     """Return the routes."""
     routes, admin = Routes("access"), SCOPED[Scope.ADMIN]
+    routes.add("GET", "/login", help_to_log_in, public)
     routes.add("POST", "/login", log_in, public, errors=(401, 409))
     routes.add("POST", "/login/link", follow_link, public, errors=(401, 409))
     routes.add("POST", "/logout", log_out, any_token, status=204, errors=(404, 409))

@@ -2,8 +2,8 @@
 
 import { button, busy, field, setFieldError } from "../components/controls.js";
 import { icon } from "../components/icon.js";
-import { ApiError, post } from "../lib/api.js";
-import { fill, h } from "../lib/dom.js";
+import { ApiError, get, post } from "../lib/api.js";
+import { fill, find, h, setText } from "../lib/dom.js";
 import { addWords, t } from "../lib/i18n.js";
 import { go, href } from "../lib/router.js";
 import { login, setLogin } from "../lib/session.js";
@@ -13,6 +13,7 @@ addWords({
     "login.title": "Sign in",
     "login.password": "Password",
     "login.hint": "The command vixio console prints a link that signs in without it. The server made a password at its first start: it stands in the file api_password in its data folder. The command vixio api-password sets another one.",
+    "login.file": "The password stands in {file}; the command vixio api-password sets another one. The command vixio console prints a link that signs in without it.",
     "login.talk": "Just talk",
     "login.talk.text": "Try the assistant with this browser, without signing in.",
   },
@@ -20,6 +21,7 @@ addWords({
     "login.title": "登录",
     "login.password": "密码",
     "login.hint": "命令 vixio console 会给出一个免密码登录的链接。服务器首次启动时会生成密码，保存在数据文件夹的 api_password 文件中。可用命令 vixio api-password 重新设置。",
+    "login.file": "密码保存在 {file}，可用命令 vixio api-password 重新设置。命令 vixio console 会给出一个免密码登录的链接。",
     "login.talk": "直接对话",
     "login.talk.text": "无需登录，用此浏览器试用语音助手。",
   },
@@ -70,7 +72,13 @@ export function page({ root, query, title }) {
     ),
   );
   password.focus();
+  void showFile().catch(() => undefined); // the hint says it in general
   if (query.get("link")) void follow();
+
+  async function showFile() {
+    const { password_file: file } = await get("/login");
+    if (file) setText(find(form, ".hint"), t("login.file", { file }));
+  }
 
   async function follow() {
     const link = query.get("link") ?? "";
