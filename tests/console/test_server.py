@@ -229,7 +229,7 @@ async def test_a_token_is_made_shown_once_and_revoked(
     dialog = page.get_by_role("dialog")
     await dialog.get_by_role("textbox", name="Name").fill("Door bell")
     await dialog.get_by_role("button", name="Create").click()
-    await shown(page, ".toast.bad", "Choose what").wait_for()  # no scope: no token
+    await shown(page, ".dialog .notice.bad", "Choose what").wait_for()  # no scope: no token
     await dialog.get_by_role("checkbox", name="devices:read").check()
     await dialog.get_by_label("Valid for days").fill("7")
     await check_accessibility(page)

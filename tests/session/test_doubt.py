@@ -50,6 +50,10 @@ async def says(talk: Conversation) -> str:
         ("thirty", THIRTY.text),
         ("Thirty minutes!", THIRTY.text),
         (EITHER, TWO.text),  # the same again, heard as before
+        (
+            "Set a timer for two minutes today, please.",
+            "Set a timer for two minutes today, please.",
+        ),
         ("What time is it?", "What time is it?"),
         ("Two or thirty?", "Two or thirty?"),
         ("two of the minutes that I have spent here were wasted", None),

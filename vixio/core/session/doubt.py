@@ -54,7 +54,7 @@ class Doubt(Script):
         if turn.alternatives:
             told = [each.told for each in turn.alternatives]
             return turn.text if told == [each.told for each in self._among] else None
-        for words in (lambda one: (one.told, one.text), lambda one: one.values):
+        for words in (lambda one: (one.told,), lambda one: one.values):
             named = [each for each in self._among if _has(turn.text, words(each))]
             if len(named) == 1:
                 return named[0].text
@@ -62,7 +62,7 @@ class Doubt(Script):
 
 
 def _has(answer: str, any_of: Sequence[str]) -> bool:
-    """Whether an answer has one of some words, and few others."""
+    """Whether an answer has one of some words, and few others: it is no sentence of its own."""
     words = _words(answer)
     return any(
         f" {_words(each)} " in f" {words} " or (not each.isascii() and bare(each) in bare(answer))
