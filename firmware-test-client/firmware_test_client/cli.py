@@ -5,14 +5,17 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import platform
 import sys
 import threading
+import uuid
 from collections.abc import AsyncIterator
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from firmware_test_client import __version__
-from firmware_test_client.config import SPEAKING_DELAY_MS, DeviceConfig, Voice, random_mac
+from firmware_test_client.config import SPEAKING_DELAY_MS, DeviceConfig, Voice
 from firmware_test_client.device import SimulatedDevice
 from firmware_test_client.errors import DeviceError
 from firmware_test_client.mcp.server import ToolCallRecord
@@ -69,7 +72,7 @@ def build_parser() -> argparse.ArgumentParser:
     talk.add_argument("--voice", default="en-us", help="eSpeak NG voice, as en-us or cmn")
     talk.add_argument("--variant", default="", help="eSpeak NG variant, as f3 or m5")
     talk.add_argument("--speed", type=int, default=160, help="words a minute")
-    talk.add_argument("--device-id", help="MAC address; random if not given")
+    talk.add_argument("--device-id", help="MAC address; without it, one of this computer and user")
     talk.add_argument("--firmware-version", default="2.0.3", help="as the device reports it")
     talk.add_argument(
         "--ota-tries",
@@ -96,7 +99,19 @@ def main(argv: list[str] | None = None) -> int:
         return 130
 
 
+def own_mac() -> str:
+    """The address of this computer's and user's device: one device in the server's list, not many.
+
+    Locally administered, as :func:`~firmware_test_client.config.random_mac`.
+    """
+    network = uuid.getnode()
+    known = "" if network >> 40 & 1 else str(network)  # that bit: there is none, it is random
+    digest = sha256(f"{platform.node()} {known} {Path.home()}".encode()).digest()
+    return ":".join(f"{octet:02x}" for octet in (0x02, *digest[:5]))
+
+
 async def _talk(options: argparse.Namespace) -> int:
+    device_id = options.device_id or own_mac()
     config = DeviceConfig(
         ota_url=options.ota,
         ws_url=options.url,
@@ -107,7 +122,8 @@ async def _talk(options: argparse.Namespace) -> int:
         codec="pcm" if options.pcm else "opus",
         speaking_delay_ms=options.speaking_delay_ms,
         voice=Voice(name=options.voice, variant=options.variant, speed=options.speed),
-        device_id=options.device_id or random_mac(),
+        device_id=device_id,
+        client_id=str(uuid.uuid5(uuid.NAMESPACE_OID, device_id)),
         firmware_version=options.firmware_version,
         ota_tries=options.ota_tries,
         activation_rounds=None,

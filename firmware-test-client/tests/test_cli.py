@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,20 @@ async def test_typed_turns_as_json_and_wav(server: ScriptedServer, tmp_path: Pat
     assert turns[0]["played"] == 3
     assert read_wav(wav).duration > 0.3
     assert server.talk.headers["protocol-version"] == "2"
+
+
+async def test_it_is_the_same_device_each_time(server: ScriptedServer) -> None:
+    server.on_json = answer
+    seen = []
+    for more in ((), (), ("--device-id", "02:00:00:00:00:01")):
+        status, _, err = await run("talk", "--url", server.url, "--type", "one", *more)
+        assert (status, err) == (0, "")
+        seen.append(tuple(server.talk.headers[name] for name in ("device-id", "client-id")))
+    first, again, other = seen
+    assert first == again
+    assert re.fullmatch("02(:[0-9a-f]{2}){5}", first[0])
+    assert other[0] == "02:00:00:00:00:01"
+    assert other[1] != first[1]
 
 
 async def test_lines_of_standard_input_are_spoken(server: ScriptedServer) -> None:
