@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import aiohttp
 import pytest
 
 from firmware_test_client import Tool
@@ -25,6 +26,14 @@ ATTIC = "02:00:00:00:00:1a"
 
 def row(page: Page, name: str) -> Locator:
     return page.locator(".device", has=page.get_by_role("link", name=name, exact=True))
+
+
+async def add_rooms(http: aiohttp.ClientSession) -> None:
+    """Add three devices that have not been here yet."""
+    for each in range(1, 4):
+        body = {"id": f"02:00:00:00:01:{each:02x}", "name": f"Room {each}"}
+        async with http.post("/api/v1/devices", json=body) as answer:
+            assert answer.status == 201
 
 
 async def test_a_device_is_claimed_in_one_click(house: ConsoleHouse, open_visit: OpenVisit) -> None:
@@ -189,10 +198,7 @@ async def test_devices_are_renamed_and_forgotten_in_the_list(
     from playwright.async_api import expect
 
     async with house.api() as http:
-        for each in range(1, 4):
-            body = {"id": f"02:00:00:00:01:{each:02x}", "name": f"Room {each}"}
-            async with http.post("/api/v1/devices", json=body) as answer:
-                assert answer.status == 201
+        await add_rooms(http)
     visit = await open_visit(house)
     await visit.enter("#/devices")
     page = visit.page
@@ -265,10 +271,7 @@ async def test_several_devices_get_a_profile_at_once(
     from playwright.async_api import expect
 
     async with house.api() as http:
-        for each in range(1, 4):
-            body = {"id": f"02:00:00:00:01:{each:02x}", "name": f"Room {each}"}
-            async with http.post("/api/v1/devices", json=body) as answer:
-                assert answer.status == 201
+        await add_rooms(http)
         content = {"content": {"wake_reply": "At your service."}}
         async with http.put("/api/v1/profiles/butler", json=content) as answer:
             assert answer.status == 200

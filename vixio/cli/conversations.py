@@ -13,7 +13,7 @@ import click
 
 from vixio.cli.config import ConfigGroup, config_option
 from vixio.cli.devices import json_option
-from vixio.cli.registry import ago, local, only_one, table, with_device
+from vixio.cli.registry import ago, local, only_one, table, the_device
 from vixio.cli.turn_times import chart
 from vixio.core.errors import ConfigError
 
@@ -79,7 +79,7 @@ def export(config: Path | None, device: str) -> None:
     """Write all turns of DEVICE as JSON, for example to give it to the user."""
     from vixio.data.conversations.repository import Turns
 
-    device_id = _id(config, device)
+    device_id = the_device(config, device).id
     turns = _at(config, lambda repository: repository.turns(Turns.of_device(device_id)))
     click.echo(json.dumps([asdict(turn) for turn in turns], ensure_ascii=False, indent=2))
 
@@ -91,7 +91,7 @@ def export(config: Path | None, device: str) -> None:
 @click.pass_obj
 def erase(config: Path | None, device: str, session: str, yes: bool) -> None:
     """Remove the turns of DEVICE. Its memory is another thing: `vixio memory DEVICE clear`."""
-    device_id = _id(config, device)
+    device_id = the_device(config, device).id
     if not yes:
         click.confirm(f"erase what {device_id} said and heard?", abort=True)
     number = _at(config, lambda repository: repository.erase(device_id, session))
@@ -99,7 +99,7 @@ def erase(config: Path | None, device: str, session: str, yes: bool) -> None:
 
 
 def _list(config: Path | None, device: str, number: int, *, as_json: bool) -> None:
-    device_id = _id(config, device) if device else ""
+    device_id = the_device(config, device).id if device else ""
     found = _at(config, lambda repository: repository.conversations(device_id, limit=number))
     if as_json:
         click.echo(json.dumps([asdict(each) for each in found], indent=2))
@@ -137,10 +137,6 @@ def _call(tool: Mapping[str, Any]) -> str:
         return f"{called}, no answer"
     error = "" if tool["success"] else f", {tool.get('error') or 'failed'}"
     return f"{called}, {tool['ms']} ms{error}"
-
-
-def _id(config: Path | None, device: str) -> str:
-    return with_device(config, device, lambda repository, its: repository.device(its)).id
 
 
 def _at(config: Path | None, work: Callable[[ConversationRepository], Awaitable[T]]) -> T:

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from vixio.cli.config import ConfigGroup, config_option
-from vixio.cli.registry import actor, ago, local, table, utc, with_device, with_repository
+from vixio.cli.registry import (
+    actor,
+    ago,
+    local,
+    table,
+    the_device,
+    utc,
+    with_device,
+    with_repository,
+)
 from vixio.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -87,7 +96,7 @@ def _list(config: Path | None, *, as_json: bool) -> None:
 @click.pass_obj
 def show(config: Path | None, device: str, as_json: bool) -> None:
     """Show what is known of DEVICE: its id, the beginning of it, or its name."""
-    found = with_device(config, device, lambda repository, its: repository.device(its))
+    found = the_device(config, device)
     if as_json:
         click.echo(json.dumps(_values(found), ensure_ascii=False, indent=2))
         return
@@ -204,7 +213,7 @@ def unblock(config: Path | None, device: str) -> None:
 @click.pass_obj
 def forget(config: Path | None, device: str, yes: bool) -> None:
     """Remove DEVICE and its tokens. What it said stays in `vixio memory`."""
-    found = with_device(config, device, lambda repository, its: repository.device(its))
+    found = the_device(config, device)
     if not yes:
         click.confirm(f"forget {found.id}{f' ({found.name})' if found.name else ''}?", abort=True)
     removed = with_repository(config, lambda repository: repository.forget(found.id, actor()))

@@ -15,6 +15,7 @@ from vixio.core.errors import ConfigError
 from vixio.core.wall_clock import now_s
 
 if TYPE_CHECKING:
+    from vixio.data.devices.records import DeviceRecord
     from vixio.data.devices.repository import DeviceRepository
 
 T = TypeVar("T")
@@ -61,6 +62,11 @@ def with_device(
         return await work(repository, await _meant(repository, device))
 
     return with_repository(config, named)
+
+
+def the_device(config: Path | None, device: str) -> DeviceRecord:
+    """Return the device that is meant. Raises as :func:`with_repository`."""
+    return with_device(config, device, lambda repository, its: repository.device(its))
 
 
 async def _meant(repository: DeviceRepository, device: str) -> str:

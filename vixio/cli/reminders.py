@@ -13,7 +13,7 @@ import click
 
 from vixio.cli.config import ConfigGroup, config_option
 from vixio.cli.devices import json_option
-from vixio.cli.registry import actor, ago, local, table, utc, with_device
+from vixio.cli.registry import actor, ago, local, table, the_device, utc
 from vixio.core.errors import ConfigError, ToolError
 from vixio.core.wall_clock import now_ms
 
@@ -82,7 +82,7 @@ def add(
             raise ConfigError(f"--at, --days: {error}") from error
     order = Order(
         kind=Kind(kind),
-        device_id=with_device(config, device, lambda repository, its: repository.device(its)).id,
+        device_id=the_device(config, device).id,
         due_at=due,
         text=text,
         length_ms=length,
@@ -106,9 +106,7 @@ def _list(config: Path | None, device: str, *, over: bool, as_json: bool) -> Non
     from vixio.cli.speech import quiet_settings
 
     zone = quiet_settings(config).assistant.time_zone
-    device_id = ""
-    if device:
-        device_id = with_device(config, device, lambda repository, its: repository.device(its)).id
+    device_id = the_device(config, device).id if device else ""
     found = _with_repository(config, lambda repository: repository.deliveries(device_id, over=over))
     if as_json:
         click.echo(json.dumps([_values(each) for each in found], ensure_ascii=False, indent=2))

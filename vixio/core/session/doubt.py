@@ -52,12 +52,12 @@ class Doubt(Script):
         Who says the same again, and is heard as before, means the likeliest.
         """
         if turn.alternatives:
-            told = [each.told for each in turn.alternatives]
-            return turn.text if told == [each.told for each in self._among] else None
-        for words in (lambda one: (one.told,), lambda one: one.values):
-            named = [each for each in self._among if _has(turn.text, words(each))]
-            if len(named) == 1:
-                return named[0].text
+            again = [each.told for each in turn.alternatives]
+            return turn.text if again == [each.told for each in self._among] else None
+        named = [each for each in self._among if _has(turn.text, (each.told,))]
+        named = named or [each for each in self._among if _has(turn.text, each.values)]
+        if len(named) == 1:
+            return named[0].text
         return self._among[0].text if len(self._among) == 1 and is_yes(turn.text) else None
 
 

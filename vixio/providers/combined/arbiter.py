@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
-from vixio.core.chunk import Alternative
 from vixio.providers.asr import Recognition
 from vixio.providers.combined.values import CommandValues
 
@@ -59,9 +58,7 @@ def _together(
     commands: Recognition, speech: Recognition, values: CommandValues | None
 ) -> Recognition:
     """Return the command, or what may have been said if its values are not certain."""
-    among: tuple[Alternative, ...] = ()
-    if values is not None:
-        among = values.alternatives(speech.text)
+    among = values.alternatives(speech.text) if values is not None else ()
     if among:
         return replace(commands, text=among[0].text, confidence=None, alternatives=among)
     known = [each.confidence for each in (commands, speech) if each.confidence is not None]

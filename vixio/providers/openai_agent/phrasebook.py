@@ -66,7 +66,6 @@ class PhraseBookModel:
     def __init__(self, language: str = "") -> None:
         self._language = language
         self._compiled: OrderedDict[tuple[str, str], CompiledPhrases] = OrderedDict()
-        self._compiling = asyncio.Lock()
 
     async def stream(self, call: ModelCall) -> ModelStream:
         """Answer in one piece; see :class:`~vixio.providers.openai_agent.model.Model`."""
@@ -112,9 +111,7 @@ class PhraseBookModel:
         """Return the phrases for these tools; a new list is compiled in a thread."""
         key = (language, fingerprint(signatures))
         if key not in self._compiled:
-            async with self._compiling:  # one thread at a time: a book is not thread-safe
-                compiled = await asyncio.to_thread(_compile, language, signatures)
-            self._compiled[key] = compiled
+            self._compiled[key] = await asyncio.to_thread(_compile, language, signatures)
         self._compiled.move_to_end(key)
         found = self._compiled[key]
         while len(self._compiled) > MAX_LISTS:

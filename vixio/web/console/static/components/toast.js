@@ -4,8 +4,8 @@ import { h } from "../lib/dom.js";
 import { t } from "../lib/i18n.js";
 import { icon } from "./icon.js";
 
-const SHOWN_MS = { good: 6_000, bad: 12_000 };
 /** A reason takes longer to read. */
+const SHOWN_MS = { good: 6_000, bad: 12_000 };
 
 /** @type {HTMLElement | null} */
 let place = null;
