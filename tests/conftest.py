@@ -32,10 +32,12 @@ gc.disable()  # until the tests are collected: nearly all that is made meanwhile
 def pytest_runtestloop() -> Generator[None, object, object]:
     """Take the collected tests and the imported modules out of every later garbage collection.
 
-    They stay to the end, and going through them costs up to half a second each time.
+    They stay to the end, and going through them costs up to half a second each time. What the tests
+    make is looked through a tenth as often as by default, which took a tenth of their time.
     """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
     gc.enable()
     return (yield)
 

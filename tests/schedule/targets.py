@@ -127,7 +127,7 @@ SPOKEN = "tests/console/test_talk.py::test_spoken_words_are_answered_and_a_tool_
 ELSEWHERE = (
     "tests/load/*", "tests/chaos/*", "tests/trace/*", "tests/cluster/*", "tests/brokers/*",
     "tests/models/*", "tests/ray/*", "tests/a2a/*", "tests/console/*", "tests/e2e/test_demo.py",
-    "tests/e2e/test_api_document.py",
+    "tests/e2e/test_api_document.py", "tests/e2e/test_unstorable.py", "tests/support/test_warm.py",
 )  # fmt: skip
 """Tests that other targets run; `make test` would skip nearly all of them."""
 
@@ -180,9 +180,15 @@ TARGETS = (
     Target("load", [Group("all", ["tests/load", "tests/chaos"], alone=True)], cpu_s=60),
     Target(
         "trace",
-        [Group("all", ["tests/trace", "tests/support/test_trace.py"], parts=2)],
+        [
+            Group(
+                "all",
+                ["tests/trace", "tests/support/test_trace.py", "tests/support/test_warm.py"],
+                parts=2,
+            )
+        ],
         needs=["strace"],
-        cpu_s=50,
+        cpu_s=60,
     ),
     Target(
         "litellm",
@@ -229,12 +235,12 @@ TARGETS = (
                     "tests/crash",
                     "tests/e2e/test_memory.py",
                     "tests/e2e/test_device_life.py",
-                    "tests/e2e/test_unstorable.py",
                 ],
                 parts=2,
                 # What needs no server, `make test` runs.
                 options=["-k", "postgresql"],
-            )
+            ),
+            Group("unstorable", ["tests/e2e/test_unstorable.py"]),
         ],
         needs=["databases"],
         environment={"VIXIO_TEST_DATABASES": "1"},
