@@ -51,3 +51,12 @@ def conversation(arguments: Sequence[str]) -> None:
     from vixio_bench.conversation.report import main
 
     sys.exit(main(list(arguments)))
+
+
+@bench.command(context_settings=_PASSED_ON, add_help_option=False)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def sets(arguments: Sequence[str]) -> None:
+    """What the ready sets understand, how soon they answer, and their memory."""
+    from vixio_bench.sets import main
+
+    sys.exit(main(list(arguments)))

@@ -270,9 +270,13 @@ def distance(meant: Sequence[str], heard: Sequence[str]) -> int:
     return row[-1]
 
 
-def processes_mb() -> float:
-    """Return what this process and its children have resident, shared pages in part; 0: unknown."""
-    return sum(map(_memory_mb, [os.getpid(), *_descendants(os.getpid())]))
+def processes_mb(pid: int = 0) -> float:
+    """Return what a process and its children have resident, shared pages in part; 0: unknown.
+
+    ``pid`` 0: this process.
+    """
+    pid = pid or os.getpid()
+    return sum(map(_memory_mb, [pid, *_descendants(pid)]))
 
 
 def _descendants(pid: int) -> list[int]:
