@@ -37,7 +37,7 @@ def pytest_runtestloop() -> Generator[None, object, object]:
     """
     gc.collect()
     gc.freeze()
-    gc.set_threshold(50_000, 20, 20)
+    gc.set_threshold(30_000, 20, 20)
     gc.enable()
     return (yield)
 

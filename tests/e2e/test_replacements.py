@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from firmware_test_client import SimulatedDevice
+from firmware_test_client import SimulatedDevice, Tool
 from tests.e2e.checks import assert_nothing_wrong, assert_played_well
 from tests.e2e.doubles import WaveformASR, recordings
 from tests.e2e.harness import serving, settings
@@ -62,4 +62,33 @@ async def test_a_device_may_have_others() -> None:
         reply = await device.ask(SAID)
         assert (reply.stt, reply.text) == (HEARD, "Good morning from Vixio.")
         assert voice.spoken == ["Good mourning from Vixio."]
+        assert_nothing_wrong(device)
+
+
+async def test_a_recogniser_of_known_phrases_learns_another_way_to_say_a_command() -> None:
+    """By ear: what it did not know, and so declined, it hears once it is corrected."""
+    taught = {"bed time for the bulb": "turn off the lamp"}
+    other = settings(assistant={"corrections": taught})
+    switched: list[bool] = []
+
+    def turn_off() -> bool:
+        switched.append(False)
+        return True
+
+    async with serving(settings()) as server, SimulatedDevice(server.device()) as device:
+        device.add_tool(Tool("self.lamp.turn_off", "Turn off the lamp", (), turn_off))
+        session = server.session(device.config.device_id)
+        assert session is not None
+        tools = session.context.tools
+        await until(
+            lambda: "self.lamp.turn_off" in {each.name for each in tools.definitions()},
+            what="the lamp",
+        )
+        reply = await device.ask("bed time for the bulb")
+        assert (reply.stt, switched) == (None, [])
+
+        server.app.reload(other)
+        await until(lambda: session.context.phrases == tuple(taught), what="the change")
+        reply = await device.ask("bed time for the bulb")
+        assert (reply.stt, switched) == ("turn off the lamp", [False])
         assert_nothing_wrong(device)

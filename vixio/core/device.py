@@ -220,6 +220,14 @@ class DeviceProfile:
     tools: ToolAccess = ToolAccess()
     """What this device may use of the tools that the server offers to all."""
 
+    @property
+    def phrases(self) -> tuple[str, ...]:
+        """What its user says beyond commands: exit phrases, and what is corrected and has several
+        words, so that a recogniser of known phrases can learn another way to say a command."""
+        corrected = self.corrections.pairs if self.corrections is not None else ()
+        own = (said for said, _ in corrected if len(said.split()) > 1)
+        return (*(self.exit_phrases or ()), *own)
+
 
 class ProfileResolver(Protocol):
     """Says how each device is served. Cheap: it is asked for every connection."""

@@ -107,7 +107,7 @@ class Session:
             counters=counters,
             spawn=self._tasks.spawn,
             language=self.profile.language,
-            phrases=self.profile.exit_phrases or (),
+            phrases=self.profile.phrases,
             session_tools=session_tools,
             encoders=shared.encoders,
         )
@@ -390,7 +390,7 @@ class Session:
         self._swap.discard(self._dialogue.engine)
         self.profile = profile
         self.context.language = profile.language
-        self.context.phrases = profile.exit_phrases or ()
+        self.context.phrases = profile.phrases
         if self.context.session_tools is not None:
             self.context.session_tools.reconfigure(profile)
         self._dialogue.follow(profile)
