@@ -24,9 +24,10 @@ from vixio.composition.conversations import Conversations
 from vixio.composition.device_services import DeviceServices
 from vixio.composition.engine import EngineBuilder
 from vixio.composition.info import about
+from vixio.composition.languages import log_gaps
 from vixio.composition.operations import Operations
 from vixio.composition.ports import admission_settings, xiaozhi_settings
-from vixio.composition.reload import Reloader, on_hangup, reloaded
+from vixio.composition.reload import ReadSettings, Reloader, on_hangup, reloaded
 from vixio.composition.run import ServerLog, StopRequest, run, stop_on_signals, warn_of_workers
 from vixio.composition.server_providers import ServerProviders
 from vixio.composition.shared import SharedServices, make_daily_turns, make_memory, make_vision
@@ -47,7 +48,7 @@ from vixio.core.turns.endpointing import EndpointingFactory
 from vixio.core.turns.interruption import InterruptionFactory
 from vixio.settings import Settings
 from vixio.telemetry.logging.setup import configure_logging, flush_logs
-from vixio.tools.from_settings import make_runtime
+from vixio.tools.from_settings import changed_sources, make_runtime
 from vixio.tools.local import LocalTool, app_source
 from vixio.transports.admission.admission import Admission
 from vixio.transports.xiaozhi.transport import XiaozhiTransport
@@ -92,6 +93,8 @@ class Server:
         """
         settings = settings or Settings()
         self.settings = settings
+        self.reloader: Reloader | None = None
+        """Reads the settings again; None: a program gave them."""
         self._context = context or make_context(settings)
         self.counters = self._context.cluster.counters
         self._lines = ServerLog()
@@ -315,7 +318,9 @@ class Server:
         then.
         """
         merged = reloaded(self.settings, settings)
+        gone, added = changed_sources(self.settings, merged, self.tools)
         self.providers.replace(merged)
+        self.tools.exchange(gone, added)
         self.settings = self.create_engine.settings = merged
         self._updates.change(lambda live: live.use_settings(merged, self.providers.defaults))
         self._updates.spawn(self.providers.warm_up())
@@ -372,15 +377,16 @@ class Server:
 
 
 async def serve(
-    settings: Settings, source: str, stop: StopRequest, load: Callable[[], Settings] | None = None
+    settings: Settings, source: str, stop: StopRequest, read: ReadSettings | None = None
 ) -> None:
     """Run a server until ``stop`` asks for its end. ``source`` says where the settings come from.
 
-    ``load`` reads them again, on SIGHUP. Raises ConfigError when the server cannot run at all.
+    ``read`` reads them again, on SIGHUP. Raises ConfigError when the server cannot run at all.
     """
     app = Server(settings)
-    if load is not None:
-        on_hangup(Reloader(app, load), stop.now)
+    if read is not None:
+        app.reloader = Reloader(app, read, log_gaps)
+        on_hangup(app.reloader, stop.now)
     await _serve(app, source, stop)
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from vixio.cli.config import choose_config, config_option
+from vixio.cli.config import config_option, read_config
 from vixio.cli.status import StatusLine
 from vixio.core.chunk import Chunk, Farewell, Notice, TextDelta, ToolCalled, ToolReturned
 from vixio.core.errors import ConfigError, VixioError
@@ -216,8 +216,7 @@ def read_lines() -> asyncio.Queue[str | None]:
 
 def silent_settings(config: Path | None) -> Settings:
     """Return the settings, without any log. Raises ConfigError."""
-    from vixio.settings import load_settings
     from vixio.telemetry.logging.setup import configure_logging
 
     configure_logging("CRITICAL")  # what fails is printed as one line
-    return load_settings(choose_config(config)[0])
+    return read_config(config)

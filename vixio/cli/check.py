@@ -61,9 +61,9 @@ def _verdict(ok: bool, remark: bool = False) -> str:
 
 def _used(path: Path | None) -> int:
     from vixio.cli.diagnostics.live import check_live
-    from vixio.settings import load_settings
+    from vixio.settings import load_layered
 
-    settings = load_settings(path)
+    settings = load_layered(path)
     click.echo(HEADING)
     with StatusLine() as status:
 

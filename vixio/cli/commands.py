@@ -16,7 +16,7 @@ from vixio.cli.api import api_password, api_tokens, console
 from vixio.cli.backup import export, restore
 from vixio.cli.chat import ask, chat
 from vixio.cli.check import check
-from vixio.cli.config import CONFIG_NAME, choose_config, config_option
+from vixio.cli.config import CONFIG_NAME, config_option, read_config
 from vixio.cli.conversations import conversations
 from vixio.cli.devices import devices
 from vixio.cli.firmware import firmware
@@ -157,12 +157,10 @@ def memory(device: str | None, action: str, as_json: bool, config: Path | None) 
     server runs.
     """
     from vixio.cli.memory import run
-    from vixio.settings import load_settings
     from vixio.telemetry.logging.setup import configure_logging, flush_logs
 
     configure_logging("ERROR")  # what fails stands in the one line of its error
-    path, _ = choose_config(config)
-    settings = load_settings(path)
+    settings = read_config(config)
     try:
         click.echo(asyncio.run(run(settings, device, erase=action == "clear", as_json=as_json)))
     finally:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from vixio.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from vixio.settings import Settings
 
 CONFIG_VARIABLE = "VIXIO_CONFIG"
 CONFIG_NAME = "vixio.yaml"
@@ -29,6 +32,18 @@ def choose_config(given: Path | None) -> tuple[Path | None, str]:
 
         load_env(path, os.environ)
     return path, source
+
+
+def read_config(given: Path | None) -> Settings:
+    """Return the settings of a command, with those that were changed in the console below them.
+
+    Where the latter have a mistake, a line on standard error says so. Raises ConfigError.
+    """
+    from vixio.settings import load_layered
+
+    return load_layered(
+        choose_config(given)[0], warn=lambda line: click.echo(f"vixio: {line}", err=True)
+    )
 
 
 def _chosen(given: Path | None) -> tuple[Path | None, str]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from vixio.cli.config import choose_config, config_option
+from vixio.cli.config import choose_config, config_option, read_config
 from vixio.cli.status import StatusLine
 
 if TYPE_CHECKING:
@@ -316,11 +316,10 @@ def _installed(store: ModelStore, names: tuple[str, ...]) -> list[Installed]:
 def _users(name: str, store: ModelStore, config: Path | None) -> Iterator[str]:
     """Yield the sections of the settings that name a model."""
     from vixio.core.errors import ConfigError
-    from vixio.settings import load_settings
 
-    path, told = choose_config(config)
+    _, told = choose_config(config)
     try:
-        settings = load_settings(path).model_dump(include={"asr", "tts", "devices"})
+        settings = read_config(config).model_dump(include={"asr", "tts", "devices"})
     except ConfigError:
         return  # settings that cannot be read use nothing
     place = store.place(name)

@@ -14,6 +14,7 @@ from vixio.cli.config import choose_config, config_option
 from vixio.core.garbage import collect_as_usual, collect_rarely
 
 if TYPE_CHECKING:
+    from vixio.composition.reload import ReadSettings
     from vixio.settings import Settings
 
 LEVELS = ("TRACE", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
@@ -44,19 +45,21 @@ def serve(
 
     Ctrl-C stops it in order, SIGTERM once devices have finished speaking (timeouts.drain), a second
     one at once. SIGHUP has it read the settings file
-    again: devices, assistant and the providers of both.
+    again: devices, assistant, the providers of both, MCP servers.
     """
     collect_rarely()  # nearly all that is imported and made from here on stays
     click.get_current_context().call_on_close(collect_as_usual)
     from vixio.composition.languages import log_gaps
-    from vixio.settings import load_settings, override
+    from vixio.settings import load_layered, override
     from vixio.telemetry.logging.setup import configure_logging, flush_logs
 
     path, source = choose_config(config)
 
-    def load() -> Settings:
+    left_out: list[str] = []
+
+    def read(layer: Path | None = None, warn: Callable[[str], None] | None = None) -> Settings:
         return override(
-            load_settings(path),
+            load_layered(path, layer=layer, warn=warn),
             host=host,
             port=port,
             http_port=http_port,
@@ -64,19 +67,16 @@ def serve(
             log_level=log_level,
         )
 
-    def reload() -> Settings:
-        settings = load()
-        log_gaps(settings)
-        return settings
-
-    settings = load()
+    settings = read(warn=left_out.append)
     configure_logging(settings.logging.level, json=settings.logging.as_json)
     _log.info("settings loaded", extra={"source": source})
+    for line in left_out:
+        _log.error("what was changed in the console is not in force", extra={"reason": line})
     log_gaps(settings)
     processes = _processes(settings)
     try:
         if processes == 1:
-            asyncio.run(_serve_alone(settings, source, reload))
+            asyncio.run(_serve_alone(settings, source, read))
         else:
             asyncio.run(_supervise(settings, source, path, processes, log_level))
     finally:
@@ -97,11 +97,11 @@ def _processes(settings: Settings) -> int:
     return choice.processes
 
 
-async def _serve_alone(settings: Settings, source: str, load: Callable[[], Settings]) -> None:
+async def _serve_alone(settings: Settings, source: str, read: ReadSettings) -> None:
     from vixio import server
     from vixio.composition.run import stop_on_signals
 
-    await server.serve(settings, source, stop_on_signals(), load)
+    await server.serve(settings, source, stop_on_signals(), read)
 
 
 async def _supervise(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from vixio.cli.config import choose_config, config_option
+from vixio.cli.config import config_option, read_config
 from vixio.cli.status import StatusLine
 from vixio.core.errors import ConfigError
 
@@ -109,8 +109,7 @@ def transcribe(file: Path, language: str | None, config: Path | None) -> None:
 
 def quiet_settings(config: Path | None) -> Settings:
     """Return the settings, with no log but errors. Raises ConfigError."""
-    from vixio.settings import load_settings
     from vixio.telemetry.logging.setup import configure_logging
 
     configure_logging("ERROR")  # what fails stands in the one line of its error
-    return load_settings(choose_config(config)[0])
+    return read_config(config)

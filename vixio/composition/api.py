@@ -39,6 +39,7 @@ def make_api(
     section = settings.api
     if not section.enabled:
         return ()
+    from vixio.composition.assistant import AssistantSettingsService
     from vixio.composition.profile_drafts import Drafts
     from vixio.composition.view import OperatorView
     from vixio.web.api.drafts import DEVICE_TRIAL
@@ -68,6 +69,7 @@ def make_api(
             status=app.cluster_health,
             ready=ready,
             drafts=drafts,
+            assistant=AssistantSettingsService(app, admission.cluster),
             feed=device_services.feed,
             turns_written=device_services.caught_up,
             live=device_services.live,

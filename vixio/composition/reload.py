@@ -7,6 +7,7 @@ import logging
 import os
 import signal
 from collections.abc import Callable
+from pathlib import Path
 from typing import Protocol
 
 from vixio.core.errors import VixioError
@@ -14,7 +15,7 @@ from vixio.settings import Settings
 
 _log = logging.getLogger(__name__)
 
-RELOADED = ("assistant", "devices", "vad", "asr", "agent", "tts")
+RELOADED = ("assistant", "devices", "vad", "asr", "agent", "tts", "mcp_servers")
 """The sections that take effect without a restart."""
 
 
@@ -22,6 +23,12 @@ class Reloadable(Protocol):
     """A server whose settings can change."""
 
     def reload(self, settings: Settings) -> None: ...
+
+
+class ReadSettings(Protocol):
+    """Reads the settings. ``layer``: a file in the place of what was changed in the browser."""
+
+    def __call__(self, layer: Path | None = None) -> Settings: ...
 
 
 def reloaded(current: Settings, read: Settings) -> Settings:
@@ -33,16 +40,29 @@ def reloaded(current: Settings, read: Settings) -> Settings:
     ]
     if others:
         _log.warning("changed settings need a restart", extra={"sections": ", ".join(others)})
-    merged = current.model_copy(update={key: getattr(read, key) for key in RELOADED})
-    return merged.of_origin(current.origin.joined(read.origin))
+    given = {key for key in current.model_fields_set if key not in RELOADED}
+    merged = Settings.model_construct(
+        given | {key for key in read.model_fields_set if key in RELOADED},
+        **{
+            key: getattr(read if key in RELOADED else current, key) for key in Settings.model_fields
+        },
+    )
+    return merged.of_origin(current.origin.renewed(read.origin, RELOADED))
 
 
 class Reloader:
-    """Applies the settings that ``load`` returns to ``app``, on each call."""
+    """Applies the settings that ``read`` returns to ``app``, on each call."""
 
-    def __init__(self, app: Reloadable, load: Callable[[], Settings]) -> None:
+    def __init__(
+        self,
+        app: Reloadable,
+        read: ReadSettings,
+        note: Callable[[Settings], None] = lambda _: None,
+    ) -> None:
+        """``note`` is called with settings that were applied."""
+        self.read = read
         self._app = app
-        self._load = load
+        self._note = note
         self._lock = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -52,19 +72,34 @@ class Reloader:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
+    async def apply(
+        self, layer: Path | None = None, keep: Callable[[], None] = lambda: None
+    ) -> None:
+        """Apply the settings, with another file below them if ``layer`` names one.
+
+        ``keep`` puts that file in its place then. Raises VixioError: nothing has changed then.
+        """
+        async with self._lock:
+            settings = await asyncio.to_thread(self.read, layer)
+            self._app.reload(settings)
+            try:
+                await asyncio.to_thread(keep)
+            except VixioError:
+                self._app.reload(await asyncio.to_thread(self.read))
+                raise
+            self._note(settings)
+
     async def reload(self) -> None:
         """Reload. A mistake is one line in the log, and the old settings stay."""
-        async with self._lock:
-            try:
-                self._app.reload(await asyncio.to_thread(self._load))
-            except VixioError as error:
-                reason = " ".join(str(error).split())
-                _log.error(
-                    "settings not reloaded, previous settings remain in use",
-                    extra={"reason": reason},
-                )
-            else:
-                _log.info("settings reloaded")
+        try:
+            await self.apply()
+        except VixioError as error:
+            reason = " ".join(str(error).split())
+            _log.error(
+                "settings not reloaded, previous settings remain in use", extra={"reason": reason}
+            )
+        else:
+            _log.info("settings reloaded")
 
 
 def on_hangup(reload: Callable[[], None], stop: Callable[[], None]) -> None:

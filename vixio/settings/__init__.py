@@ -6,7 +6,7 @@
 
 from vixio.settings.assistant import AssistantSettings
 from vixio.settings.data import DataSection
-from vixio.settings.load import load_settings, override
+from vixio.settings.load import load_layered, load_settings, override
 from vixio.settings.memory import MemorySection
 from vixio.settings.sections import (
     AuthSettings,
@@ -33,6 +33,7 @@ __all__ = [
     "ServerSettings",
     "Settings",
     "TimeoutSettings",
+    "load_layered",
     "load_settings",
     "override",
 ]

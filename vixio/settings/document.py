@@ -55,7 +55,7 @@ class Document:
     def origin(self) -> Origin:
         """Return where the values come from."""
         return Origin(
-            frozenset(self.lines),
+            dict(self.lines),
             frozenset(self.expanded),
             frozenset(self.given),
             str(self.path.absolute()),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +13,13 @@ from pydantic import ValidationError
 
 from vixio.core.errors import ConfigError
 from vixio.settings.devices import inherit_providers
+from vixio.settings.key_path import show_path
+from vixio.settings.layer import LayerError, below, layer_file
 from vixio.settings.mistakes import details, message, show
+from vixio.settings.origin import Origin
 from vixio.settings.sections import LoggingSettings, ServerSettings
 from vixio.settings.settings import Settings
+from vixio.settings.shown import hides
 
 if TYPE_CHECKING:
     from vixio.settings.document import Document
@@ -27,25 +32,118 @@ def load_settings(path: Path | None, environment: Mapping[str, str] | None = Non
     ``environment`` (default: that of the process) has the values of ``${VAR}``. Raises ConfigError,
     one line: file and line, path of the key, what was expected and what was found.
     """
+    return _made(*_read(path, environment))
+
+
+def load_layered(
+    path: Path | None,
+    environment: Mapping[str, str] | None = None,
+    *,
+    layer: Path | None = None,
+    warn: Callable[[str], None] | None = None,
+) -> Settings:
+    """Do as :func:`load_settings`, with what was changed in the browser below the settings file.
+
+    ``layer``: the file with that; None: the one of the data folder. One with a mistake is left out,
+    and ``warn`` gets a line about it; without ``warn``, LayerError is raised.
+    """
+    sections, document = _read(path, environment)
+    file = layer or layer_file(sections)
+    if file is None or not file.exists():
+        return _made(sections, document)
+    try:
+        return _layered(sections, document, file, environment)
+    except LayerError as error:
+        own = _made(sections, document)  # a mistake of the settings file comes first
+        if warn is None:
+            raise
+        warn(f"{error}; it is left out: mend it in the console, or remove the file")
+        return own
+
+
+def _read(
+    path: Path | None, environment: Mapping[str, str] | None
+) -> tuple[dict[str, Any], Document | None]:
+    """Return the sections of a file, and the file; None: there is none. Raises ConfigError."""
     if path is None:
-        return Settings()
+        return {}, None
     from vixio.settings.document import read_document  # imports yaml
 
     document = read_document(path, os.environ if environment is None else environment)
-    data = document.data
-    if data is None:
-        return Settings().of_origin(document.origin())
+    data = {} if document.data is None else document.data
     if not isinstance(data, dict):
         raise _no_sections(document)
     # A section whose keys are all commented out is null in YAML; it counts as absent.
-    sections = {
+    return {
         key: value for key, value in data.items() if value is not None or key not in _SECTIONS
-    }
+    }, document
+
+
+def _made(sections: dict[str, Any], document: Document | None) -> Settings:
+    if document is None:
+        return Settings()
     try:
         sections = inherit_providers(sections)
         return _validate(sections, document).of_origin(document.origin())
     except ValidationError as error:
         raise _explain(error, sections, document) from None
+
+
+def _layered(
+    sections: Mapping[str, Any],
+    document: Document | None,
+    file: Path,
+    environment: Mapping[str, str] | None,
+) -> Settings:
+    """Return the settings with ``file`` below them. Raises LayerError."""
+    from vixio.settings.document import read_document
+
+    try:
+        own = read_document(file, os.environ if environment is None else environment)
+    except ConfigError as error:
+        place, _, words = str(error).removeprefix(f"{file}:").partition(": ")
+        raise LayerError(str(error), [("", words if place.isdecimal() else str(error))]) from None
+    try:
+        both, taken = below(sections, {} if own.data is None else own.data)
+    except LayerError as error:
+        raise LayerError(f"{file}: {error}", error.mistakes) from None
+    lines, texts = (
+        {path: each for path, each in known.items() if path[:1] in taken or path[:2] in taken}
+        for known in (own.lines, own.texts)
+    )
+    above = Origin()
+    if document is not None:
+        above = document.origin()
+        texts |= document.texts
+    origin = replace(
+        above,
+        expanded=above.expanded | own.expanded,
+        texts=above.texts | own.given,
+        console=frozenset(lines),
+    )
+    joint = replace(own, lines=lines, texts=texts)
+    try:
+        both = inherit_providers(both)
+        return _validate(both, joint).of_origin(origin)
+    except ValidationError as error:
+        raise LayerError(
+            str(_explain(error, both, joint)), list(_mistakes(error, both, own))
+        ) from None
+
+
+def _mistakes(
+    error: ValidationError, data: dict[str, Any], layer: Document
+) -> Iterator[tuple[str, str]]:
+    """Yield all mistakes; values of variables and secrets are in none."""
+    for each in details(error):
+        place = each["loc"]
+        words = message(each, data)
+        if each["type"] not in ("missing", "extra_forbidden"):
+            if any(path[: len(place)] == place[: len(path)] for path in layer.expanded):
+                words = "the value of its environment variable is not valid here"
+            elif any(isinstance(part, str) and hides(part, "", True) for part in place):
+                words = "is not valid here"
+        yield show_path(place), words
 
 
 def override(

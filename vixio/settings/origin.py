@@ -1,8 +1,9 @@
-"""Where values of the settings come from: the keys of the file, and what variables gave."""
+"""Where values of the settings come from: the file, the console, and what variables gave."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 
 from vixio.settings.key_path import KeyPath
 
@@ -12,14 +13,16 @@ SHORTEST = 6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Origin:
-    """``keys``: that stand in the file. ``expanded``: those of values with ``${VAR}``. ``texts``:
-    these values, and those of the variables alone. ``file``: the path of the file, absolute; empty:
-    there is none. Two of them are equal: where a value comes from is no part of what it is."""
+    """``keys``: that stand in the file, with their lines. ``expanded``: those of values with
+    ``${VAR}``. ``texts``: these values, and those of the variables alone. ``file``: the path of the
+    file, absolute; empty: there is none. ``console``: keys that were set in the browser. Two of
+    them are equal: where a value comes from is no part of what it is."""
 
-    keys: frozenset[KeyPath] = frozenset()
+    keys: Mapping[KeyPath, int] = field(default_factory=dict)
     expanded: frozenset[KeyPath] = frozenset()
     texts: frozenset[str] = frozenset()
     file: str = ""
+    console: frozenset[KeyPath] = frozenset()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Origin)
@@ -27,13 +30,16 @@ class Origin:
     def __hash__(self) -> int:
         return hash(Origin)
 
-    def joined(self, other: Origin) -> Origin:
-        """Return what is known from either."""
+    def renewed(self, read: Origin, sections: Collection[str]) -> Origin:
+        """Return what is known after ``sections`` were taken from what was read again."""
+        keys = {path: line for path, line in self.keys.items() if path[0] not in sections}
+        expanded = {path for path in self.expanded if path[0] not in sections}
         return Origin(
-            self.keys | other.keys,
-            self.expanded | other.expanded,
-            self.texts | other.texts,
-            other.file or self.file,
+            {**read.keys, **keys},
+            frozenset(expanded | read.expanded),
+            self.texts | read.texts,
+            read.file or self.file,
+            read.console,
         )
 
     def gave(self, text: str) -> bool:

@@ -56,8 +56,8 @@ beginning, a user with a password."""
 @dataclass(frozen=True, slots=True)
 class ShownSettings:
     """``values``: as in a file, with all defaults. ``sources``: by key path, where it is not a
-    default: ``file``, ``environment`` or ``program``, which is the command line too. ``file``: the
-    path of the file; empty: there is none."""
+    default: ``file``, ``console``, ``environment`` or ``program``, which is the command line too.
+    ``file``: the path of the file; empty: there is none."""
 
     values: dict[str, Any]
     sources: dict[str, str] = field(default_factory=dict)
@@ -97,7 +97,7 @@ class _Writer:
         """
         key = path[-1]
         if isinstance(key, str) and not _is_ours(value):
-            hidden = hidden or _hides(key, value, declared)
+            hidden = hidden or hides(key, value, declared)
         match value:
             case ProviderSection():
                 return self._provider(value, path, given=given, hidden=hidden)
@@ -159,7 +159,14 @@ class _Writer:
         if from_variable:
             self.sources[show_path(path)] = "environment"
         elif given:
-            self.sources[show_path(path)] = "file" if path in self._origin.keys else "program"
+            origin = self._origin
+            self.sources[show_path(path)] = (
+                "console"
+                if path in origin.console
+                else "file"
+                if path in origin.keys
+                else "program"
+            )
         if value is None or text == "":
             return None if value is None else ""
         if from_variable or hidden or isinstance(value, SecretStr | SecretBytes):
@@ -168,7 +175,7 @@ class _Writer:
             case bool() | int() | float():
                 return value if math.isfinite(value) else text
             case str() | PurePath() | Enum():
-                return _without_passwords(text)
+                return without_passwords(text)
             case _:
                 return f"({type(value).__name__})"
 
@@ -189,7 +196,7 @@ def _is_ours(value: object) -> bool:
     return isinstance(value, BaseModel) and type(value).__module__.startswith("vixio.")
 
 
-def _hides(key: str, value: object, declared: bool) -> bool:
+def hides(key: str, value: object, declared: bool) -> bool:
     """Whether a key says that its value, and what is below it, may be secret."""
     if key.lower() in FREE:
         return True
@@ -200,7 +207,7 @@ def _hides(key: str, value: object, declared: bool) -> bool:
     return not count
 
 
-def _without_passwords(text: str) -> str:
+def without_passwords(text: str) -> str:
     return _IN_TEXT.sub(MASK, _URL.sub(_masked_url, text))
 
 

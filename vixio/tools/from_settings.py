@@ -85,6 +85,27 @@ def specs_of(settings: Settings) -> Iterator[SourceSpec]:
             yield SourceSpec(entry.type, entry.name, f"tools.sources[{index}]", entry.options)
 
 
+def changed_sources(
+    before: Settings, after: Settings, runtime: ToolRuntime
+) -> tuple[Sequence[str], Sequence[ToolSource]]:
+    """Return which sources of MCP servers end after a change of the settings, and new ones.
+
+    Raises ConfigError.
+    """
+    old, new = (
+        {spec.name: spec for spec in specs_of(each) if spec.type == "mcp"}
+        for each in (before, after)
+    )
+    gone = [name for name, spec in old.items() if new.get(name) != spec]
+    specs = [spec for name, spec in new.items() if old.get(name) != spec]
+    taken = {each.name for each in runtime.sources}.difference(gone)
+    for spec in specs:
+        if spec.name in taken:
+            raise ConfigError(f"{spec.place}: another source is named {spec.name}: change one")
+    context = SourceContext("", after.assistant.time_zone, counters=runtime.counters)
+    return gone, make_sources(specs, context)
+
+
 def make_sources(specs: Iterable[SourceSpec], context: SourceContext) -> list[ToolSource]:
     """Make a source of each spec, unstarted. Raises ConfigError that names its place."""
     places: dict[str, str] = {}

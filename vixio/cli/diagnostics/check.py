@@ -35,7 +35,7 @@ from vixio.cli.diagnostics.check_server import (
 )
 from vixio.composition.languages import profiles
 from vixio.core.errors import ConfigError, VixioError
-from vixio.settings import Settings, load_settings
+from vixio.settings import Settings, load_layered
 from vixio.settings.devices import PROVIDERS
 from vixio.settings.provider import ProviderSection
 
@@ -70,7 +70,7 @@ async def check_all(path: Path | None, source: str, report: Callable[[Part], Non
     settings nothing else can be tried.
     """
     try:
-        settings = await asyncio.to_thread(load_settings, path)
+        settings = await asyncio.to_thread(load_layered, path)
     except ConfigError as error:
         report(Part("settings", False, _one_line(error)))
         return False

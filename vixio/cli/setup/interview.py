@@ -22,7 +22,7 @@ from vixio.core.language_tags import primary
 
 _TAG: Final = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 
-_LANGUAGES: Final = (
+LANGUAGES: Final = (
     ("en", "English"),
     ("zh-CN", "中文"),
     ("de", "Deutsch"),
@@ -123,18 +123,18 @@ class Interview:
         present = present.replace("_", "-")
         if self._given.language:
             return self._tag(self._given.language)
-        usual = next((tag for tag, _ in _LANGUAGES if primary(tag) == primary(present)), "")
+        usual = next((tag for tag, _ in LANGUAGES if primary(tag) == primary(present)), "")
         known = present if self._present.language and _TAG.fullmatch(present) else usual or "en"
         if not self._asking:
             return known
-        names = [name for _, name in _LANGUAGES]
+        names = [name for _, name in LANGUAGES]
         default = next(
-            (i for i, (tag, _) in enumerate(_LANGUAGES) if primary(tag) == primary(known)),
-            len(_LANGUAGES),
+            (i for i, (tag, _) in enumerate(LANGUAGES) if primary(tag) == primary(known)),
+            len(LANGUAGES),
         )
         index = terminal.choose(words("language"), [*names, words("language.other")], default)
-        if index < len(_LANGUAGES):
-            chosen = _LANGUAGES[index][0]
+        if index < len(LANGUAGES):
+            chosen = LANGUAGES[index][0]
             return known if primary(known) == primary(chosen) else chosen
         while True:
             tag = terminal.ask(words("language.tag"), known if default == index else "")

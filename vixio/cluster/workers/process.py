@@ -10,6 +10,7 @@ import asyncio
 import signal
 import socket
 import sys
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -51,19 +52,21 @@ async def _serve(plan: Plan, channel: Channel) -> None:
     from vixio.composition.cluster import make_context
     from vixio.composition.reload import Reloader, on_hangup
     from vixio.composition.run import StopRequest
-    from vixio.settings import Settings, load_settings, override
+    from vixio.settings import Settings, load_layered, override
     from vixio.telemetry.logging.setup import configure_logging
 
-    def load() -> Settings:
+    config = Path(plan.config) if plan.config else None
+
+    def read(layer: Path | None = None, warn: Callable[[str], None] | None = None) -> Settings:
         return override(
-            load_settings(Path(plan.config) if plan.config else None),
+            load_layered(config, layer=layer, warn=warn),
             host=plan.host,
             port=plan.port,
             http_port=plan.http_port,
             log_level=plan.log_level,
         )
 
-    settings = load()
+    settings = read(warn=lambda _: None)  # the supervisor has logged it
     configure_logging(
         settings.logging.level, json=settings.logging.as_json, fields={"worker": plan.number}
     )
@@ -77,7 +80,8 @@ async def _serve(plan: Plan, channel: Channel) -> None:
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, stop.drain)
     loop.add_signal_handler(signal.SIGINT, stop.now)
-    on_hangup(Reloader(app, load), stop.now)
+    app.reloader = Reloader(app, read)
+    on_hangup(app.reloader, stop.now)
     listening = asyncio.create_task(cluster.run())
     listening.add_done_callback(lambda _: stop.now())  # the supervisor has ended
     try:

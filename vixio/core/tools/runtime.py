@@ -12,8 +12,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from vixio.core.device import DeviceProfile
 from vixio.core.errors import ToolError
@@ -76,26 +77,45 @@ class ToolRuntime:
         """Raises ValueError when two sources have one name."""
         self.settings = settings or RuntimeSettings()
         self.counters = counters or Counters()
-        self.sources = tuple(sources)
-        names = [source.name for source in self.sources]
+        sources = tuple(sources)
+        names = [source.name for source in sources]
         if DEVICE_SOURCE in names or len(set(names)) < len(names):
             raise ValueError(f"names of tool sources must differ, and none is device: {names}")
-        timeouts = self.settings.timeouts
-        self._guarded = {
-            source.name: GuardedSource(source, self.counters, timeouts, self._source_changed)
-            for source in self.sources
-        }
+        self._guarded: dict[str, GuardedSource] = {}
         self._limits = Limits(self.settings.source_concurrency)
         self._sessions: set[SessionTools] = set()
         self.renamed = Renamed()
         self._names: dict[tuple[str, str], str] = {}
         self._stale: set[str] = set()
         self._following: asyncio.Task[None] | None = None
-        for source in self.sources:
-            source.watch(self._source_changed)
+        self._exchanging: set[asyncio.Task[None]] = set()
+        self._started = False
+        for source in sources:
+            self._add(source)
+
+    @property
+    def sources(self) -> Sequence[ToolSource]:
+        """All sources, in the order in which they were added."""
+        return tuple(each.source for each in self._guarded.values())
+
+    def exchange(self, gone: Collection[str], added: Iterable[ToolSource]) -> None:
+        """Close the sources of these names, and start others; sessions follow.
+
+        Calls of a source that is closed fail. Returns at once.
+        """
+        for name in gone:
+            former = self._guarded.pop(name)
+            self._spawn(former.close())
+            self._source_changed(former.source)
+        for source in added:
+            guarded = self._add(source)
+            if self._started:
+                self._spawn(guarded.start())
+            self._source_changed(source)
 
     async def start(self) -> None:
         """Start all sources, within a limit; one that fails costs its own tools only."""
+        self._started = True
         await asyncio.gather(*(each.start() for each in self._guarded.values()))
 
     async def ready(self, limit: float) -> None:
@@ -125,7 +145,7 @@ class ToolRuntime:
     async def close(self) -> None:
         """Close all sources, within a limit. Sessions are closed by their owner."""
         await cancel_and_wait(self._following)
-        await asyncio.gather(*(each.close() for each in self._guarded.values()))
+        await asyncio.gather(*(each.close() for each in self._guarded.values()), *self._exchanging)
 
     def open(
         self, device_id: str, session_id: str, profile: DeviceProfile | None = None
@@ -199,6 +219,18 @@ class ToolRuntime:
             name = self._names[key] = f"tool.{source}.{what}"
         return name
 
+    def _add(self, source: ToolSource) -> GuardedSource:
+        timeouts = self.settings.timeouts
+        guarded = GuardedSource(source, self.counters, timeouts, self._source_changed)
+        self._guarded[source.name] = guarded
+        source.watch(self._source_changed)
+        return guarded
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._exchanging.add(task)
+        task.add_done_callback(self._exchanging.discard)
+
     def _source_changed(self, source: ToolSource) -> None:
         self._stale.add(source.name)
         if self._following is None or self._following.done():
@@ -207,10 +239,12 @@ class ToolRuntime:
     async def _follow(self) -> None:
         """Update every session with the sources that changed; atomic for each session."""
         while self._stale:
-            source = self._guarded[self._stale.pop()]
-            source.read()
+            name = self._stale.pop()
+            source = self._guarded.get(name)
+            if source is not None:
+                source.read()
             for number, session in enumerate(tuple(self._sessions), 1):
                 if session in self._sessions:  # it may have ended in between
-                    session.toolset.replace(source.name, source.tools)
+                    session.toolset.replace(name, () if source is None else source.tools)
                 if number % _SESSIONS_AT_ONCE == 0:
                     await asyncio.sleep(0)

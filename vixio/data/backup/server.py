@@ -22,7 +22,7 @@ MEMORY: Final = "memory.jsonl"
 FILES: Final = "files/"
 TABLES: Final = "registry/"
 
-KEPT: Final = ("token_secret", "firmware")
+KEPT: Final = ("token_secret", "assistant.yaml", "firmware")
 """What of the data folder goes along: the databases have members of their own."""
 
 

@@ -24,6 +24,7 @@ from vixio.web.api.front import Front
 from vixio.web.api.ports import Ports
 from vixio.web.api.problems import Problem, ProblemDetails, response, too_many, unavailable
 from vixio.web.api.routes import (
+    assistant,
     control,
     conversations,
     devices,
@@ -61,6 +62,7 @@ RESOURCES: Final = (
     firmware,
     tokens,
     logins,
+    assistant,
     server,
 )
 

@@ -79,6 +79,7 @@ class ApiMount:
         self._ports.feed.close()
         await cancel_and_wait(*self._tasks)
         await self._ports.drafts.close()
+        await self._ports.assistant.close()
         await self._ports.view.close()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -20,6 +20,7 @@ from vixio.data.reminders.service import ReminderService
 from vixio.transports.admission.addresses import Proxies
 from vixio.transports.admission.hosts import HostPolicy
 from vixio.transports.admission.origin import OriginPolicy
+from vixio.web.api.assistant_settings import AssistantSettingsPort
 from vixio.web.api.drafts import ProfileDrafts
 from vixio.web.api.screens import Screens
 from vixio.web.api.server_view import ServerView
@@ -56,6 +57,7 @@ class Ports:
     status: Callable[[], Awaitable[dict[str, Any]]]
     ready: Callable[[], Awaitable[None]]
     drafts: ProfileDrafts
+    assistant: AssistantSettingsPort
     feed: EventFeed
     turns_written: Callable[[], Awaitable[None]]
     live: LiveDevices

@@ -26,6 +26,9 @@ class ProblemDetails(BaseModel):
         default=None,
         description="Of a device that is not connected: milliseconds since 1970; 0: never.",
     )
+    mistakes: list[dict[str, str]] | None = Field(
+        default=None, description="Of settings: `path` and `message` of each."
+    )
 
 
 class Problem(Exception):

@@ -149,8 +149,9 @@ class SettingsInForce(BaseModel):
     """The settings, with all defaults; `***` stands for a value that is not shown."""
 
     settings: dict[str, Any]
-    sources: dict[str, Literal["file", "environment", "program"]] = Field(
-        description="By key path, for what is no default; program: also the command line."
+    sources: dict[str, Literal["file", "console", "environment", "program"]] = Field(
+        description="By key path, for what is no default; console: set in the browser; "
+        "program: also the command line."
     )
     file: str = Field(description="The path of the settings file; empty: there is none.")
 

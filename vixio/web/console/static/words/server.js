@@ -126,6 +126,7 @@ addWords({
     "server.source.file": "file",
     "server.source.environment": "environment",
     "server.source.program": "program",
+    "server.source.console": "console",
   },
   zh: {
     copy: "复制",
@@ -245,5 +246,6 @@ addWords({
     "server.source.file": "配置文件",
     "server.source.environment": "环境变量",
     "server.source.program": "程序",
+    "server.source.console": "控制台",
   },
 });

@@ -20,7 +20,7 @@ function draw(panel, found) {
   const all = sections.reduce((sum, each) => sum + each.rows.length, 0);
   const words = h("input", { type: "search", autocomplete: "off", oninput: filter });
   const source = select(
-    [["", t("server.settings.all")], ["set", t("server.settings.set")], ...["file", "environment", "program"].map((each) => /** @type {[string, string]} */ ([each, t(`server.source.${each}`)]))],
+    [["", t("server.settings.all")], ["set", t("server.settings.set")], ...["file", "console", "environment", "program"].map((each) => /** @type {[string, string]} */ ([each, t(`server.source.${each}`)]))],
     "",
     { onchange: filter },
   );

@@ -1,0 +1,237 @@
+"""Settings that are changed in the browser: shown, saved, applied in all processes, undone."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
+
+from vixio.cli.setup.services import SERVICES
+from vixio.composition.assistant_file import AssistantFile
+from vixio.composition.masks import masked, restored, secrets
+from vixio.composition.registry import data_folder
+from vixio.core.cluster import Cluster
+from vixio.core.errors import VixioError
+from vixio.core.tools.types import JsonObject
+from vixio.settings import Settings
+from vixio.settings.layer import FILE_NAME, KEYED, SECTIONS, LayerError
+from vixio.settings.shown import MASK, shown
+from vixio.web.api.assistant_settings import AssistantState, Choices, Mistaken, NotNow
+
+if TYPE_CHECKING:
+    from vixio.composition.reload import Reloader
+    from vixio.server import Server
+
+TOPIC: Final = "assistant"
+"""By which processes tell each other that the file has changed."""
+
+APPLIED_S: Final = 10.0
+"""For all processes to apply it; one that cannot has it in its log."""
+
+_AGAIN_S: Final = 0.1
+
+
+class AssistantSettingsService:
+    """One server's, in this process."""
+
+    def __init__(self, app: Server, cluster: Cluster) -> None:
+        self._app = app
+        self._cluster = cluster
+        self._file = AssistantFile(data_folder(app.settings) / FILE_NAME)
+        self._applied = ""
+        """The mark of the last change that was applied here."""
+        self._following: set[asyncio.Task[None]] = set()
+        cluster.presence.publish(lambda: {"mark": self._applied}, topic=TOPIC)
+        cluster.broadcast.on_message(TOPIC, self._told)
+
+    async def show(self) -> AssistantState:
+        """Return what was saved and what is in force."""
+        return await asyncio.to_thread(self._state)
+
+    async def save(self, content: dict[str, Any], seen: int | None) -> Sequence[str]:
+        """Save and apply a content; return the names of the sections that changed."""
+        reloader = self._editable()
+        async with self._file.locked("lock"):
+            if seen is not None and seen != (self._file.changed_at or 0):
+                raise NotNow("it was changed since this page was loaded: load it again")
+            stored = self._file.read()
+            whole = self._completed(content, stored)
+            with self._file.draft(whole) as draft:
+                await self._apply(reloader, draft, whole, partial(self._file.keep, draft))
+            await self._everywhere()
+        return _changed(stored, whole)
+
+    async def undo(self) -> Sequence[str]:
+        """Apply what was saved before; return the names of the sections that changed."""
+        reloader = self._editable()
+        async with self._file.locked("lock"):
+            if not self._file.before.exists():
+                raise NotNow("there is nothing to undo")
+            stored = self._file.read()
+            await self._apply(reloader, self._file.before, stored, self._file.back)
+            await self._everywhere()
+        return _changed(stored, self._file.read())
+
+    async def choices(self, language: str) -> Choices:
+        """Return what the guide can offer for a language."""
+        from vixio.composition.assistant_choices import choices  # imports `vixio setup`
+
+        language = language or self._app.settings.assistant.language
+        return await asyncio.to_thread(choices, language, self._known)
+
+    async def close(self) -> None:
+        """End what is under way. Idempotent."""
+        if self._following:
+            await asyncio.wait(self._following)
+
+    def _completed(self, content: Mapping[str, Any], stored: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a content with its secrets. Raises Mistaken."""
+        whole, mistakes = restored(content, stored, _variable)
+        for place, why in self._fixed().items():
+            section, _, key = place.partition(".")
+            sent, had = (
+                (each.get(section) or {}).get(key) if key else each.get(section)
+                for each in (whole, stored)
+            )
+            if sent != had:
+                mistakes.append((place, f"{why} has it, which wins: change it there"))
+        servers = whole.get("mcp_servers")
+        for name, server in servers.items() if isinstance(servers, Mapping) else ():
+            if isinstance(server, Mapping) and {"command", "args", "env", "cwd"} & set(server):
+                words = "only with a url: a program is started by the settings file alone"
+                mistakes.append((f"mcp_servers.{name}", words))
+        if mistakes:
+            raise Mistaken(mistakes)
+        return whole
+
+    async def _apply(
+        self,
+        reloader: Reloader,
+        layer: Path,
+        content: Mapping[str, Any],
+        keep: Callable[[], None],
+    ) -> None:
+        """Apply a file in this process, and keep it. Raises Mistaken: nothing has changed then."""
+        try:
+            await reloader.apply(layer, keep)
+        except NotNow:
+            raise
+        except LayerError as error:
+            raise Mistaken(error.mistakes) from None
+        except VixioError as error:
+            raise Mistaken([("", clean(str(error), content))]) from None
+
+    async def _everywhere(self) -> None:
+        """Have the other processes read the file, and wait for them."""
+        mark = self._applied = uuid4().hex
+        until = asyncio.get_running_loop().time() + APPLIED_S
+        while self._cluster.shared and asyncio.get_running_loop().time() < until:
+            self._cluster.broadcast.send(TOPIC, {"mark": mark})
+            await asyncio.sleep(_AGAIN_S)
+            members = await self._cluster.presence.members(TOPIC)
+            if all(each.get("mark") == mark for each in members):
+                return
+
+    def _told(self, body: JsonObject) -> None:
+        mark = str(body.get("mark", ""))
+        if mark == self._applied or self._following or self._app.reloader is None:
+            return
+        task = asyncio.create_task(self._follow(self._app.reloader, mark))
+        self._following.add(task)
+        task.add_done_callback(self._following.discard)
+
+    async def _follow(self, reloader: Reloader, mark: str) -> None:
+        await reloader.reload()
+        self._applied = mark
+
+    def _state(self) -> AssistantState:
+        settings, content = self._app.settings, self._file.read()
+        in_force = shown(settings).values
+        fixed, problem, why_not = self._fixed(), "", ""
+        try:
+            reloader = self._editable()
+        except NotNow as error:
+            content, why_not = {}, str(error)
+        else:
+            problem = _problem(reloader)
+        return AssistantState(
+            content=masked(content),
+            in_force={name: in_force[name] for name in SECTIONS},
+            fixed=fixed,
+            editable=not why_not,
+            why_not=why_not,
+            problem=problem,
+            set_up=bool(content or {"asr", "agent", "tts"} & set(fixed)),
+            can_undo=not why_not and self._file.before.exists(),
+            changed_at=None if why_not else self._file.changed_at,
+        )
+
+    def _fixed(self) -> dict[str, str]:
+        """Return what the settings file decides, with its file and line."""
+        settings = self._app.settings
+        origin, found = settings.origin, {}
+        for name in SECTIONS:
+            places = [(name,)]
+            if name in KEYED:
+                value = getattr(settings, name)
+                given = value if isinstance(value, Mapping) else value.model_fields_set
+                places = [(name, key) for key in given]
+            elif name not in settings.model_fields_set:
+                continue
+            for place in places:
+                if place in origin.keys and place not in origin.console:
+                    found[".".join(place)] = f"{origin.file}:{origin.keys[place]}"
+        return found
+
+    def _editable(self) -> Reloader:
+        """Return what applies changes. Raises NotNow."""
+        settings = self._app.settings
+        if self._app.reloader is None:
+            raise NotNow("a program gave this server its settings: they are changed there")
+        if not settings.data.kept:
+            raise NotNow("data.database is none: this server keeps nothing")
+        if settings.cluster is not None:
+            raise NotNow("there are several nodes: their settings files decide")
+        return self._app.reloader
+
+    def _known(self, base_url: str) -> bool:
+        """Whether a key for an address is stored, or in a variable."""
+        probe = {"agent": {"name": "openai", "base_url": base_url, "api_key": MASK}}
+        if not base_url:
+            del probe["agent"]["base_url"]
+        return not restored(probe, self._file.read(), _variable)[1]
+
+
+def clean(text: str, content: Mapping[str, Any], settings: Settings | None = None) -> str:
+    """Return a text without the secrets of a content, which a server may have repeated in it."""
+    known = secrets(content) | (set(settings.origin.texts) if settings is not None else set())
+    for secret in sorted(known, key=len, reverse=True):
+        if len(secret) > 3:
+            text = text.replace(secret, MASK)
+    return " ".join(text.split())
+
+
+def _problem(reloader: Reloader) -> str:
+    try:
+        reloader.read()
+    except LayerError as error:
+        return "; ".join(": ".join(filter(None, each)) for each in error.mistakes)
+    except VixioError:
+        return ""  # of the settings file
+    return ""
+
+
+def _variable(base_url: str) -> str:
+    """Return the reference to the variable that has the key of a service; empty: there is none."""
+    for service in SERVICES:
+        if service.base_url == base_url and service.key and os.environ.get(service.key):
+            return f"${{{service.key}}}"
+    return ""
+
+
+def _changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    return [name for name in SECTIONS if before.get(name) != after.get(name)]

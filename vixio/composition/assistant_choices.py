@@ -1,0 +1,92 @@
+"""What the guide in the browser can offer: the tables of `vixio setup`, for this machine."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sysconfig
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, Final
+
+from vixio.cli.setup.choices import EARS, VOICES, Choice
+from vixio.cli.setup.interview import LANGUAGES
+from vixio.cli.setup.pace import LIMIT_S, PAUSE_S, Pace, pace_here
+from vixio.cli.setup.services import SERVICES, Service
+from vixio.cli.setup.trial import is_there
+from vixio.core.extras import how_to_install, install_command
+from vixio.web.api.assistant_settings import Choices, KnownTag, PartChoice, ServiceChoice
+
+HOME_ASSISTANT: Final = "http://homeassistant.local:8123"
+
+
+@cache
+def _pace() -> Pace:
+    return pace_here()
+
+
+def choices(language: str, key_known: Callable[[str], bool]) -> Choices:
+    """Return what suits a language. ``key_known``: of a base_url. Blocking: files are read."""
+    importlib.invalidate_caches()  # what was installed by another process is found
+    pace = _pace()
+    ears, voices = ([each for each in every if each.suits(language)] for every in (EARS, VOICES))
+    heard = ears[pace.preferred(ears)]
+    return Choices(
+        language=language,
+        languages=[KnownTag(tag=tag, name=name) for tag, name in LANGUAGES],
+        pause_s=PAUSE_S,
+        limit_s=LIMIT_S,
+        ears=[_part(each, pace) for each in ears],
+        voices=[_part(each, pace) for each in voices],
+        services=[_service(each, key_known) for each in SERVICES],
+        preferred={"asr": heard.name, "tts": voices[pace.preferred(voices, heard)].name},
+        home_assistant={"url": HOME_ASSISTANT},
+    )
+
+
+def is_installed(choice: Choice) -> bool:
+    """Return whether all that a choice needs is there."""
+    return choice.is_installed() and (not choice.model or is_there(choice.model))
+
+
+def remedy(choice: Choice) -> str:
+    """Return what a person has to do to install a choice; empty: the server can."""
+    if choice.extra is None or choice.is_installed():
+        return ""
+    writable = os.access(sysconfig.get_path("purelib"), os.W_OK)
+    if install_command(choice.extra) is not None and writable:
+        return ""
+    return how_to_install(choice.extra)
+
+
+def _part(choice: Choice, pace: Pace) -> PartChoice:
+    todo = remedy(choice)
+    return PartChoice(
+        name=choice.name,
+        section=choice.section,
+        wait_s=round(pace.wait(choice), 2),
+        installed=is_installed(choice),
+        can_install=not todo,
+        remedy=todo,
+    )
+
+
+def _service(service: Service, key_known: Callable[[str], bool]) -> ServiceChoice:
+    connection = {"name": "openai"}
+    if service.base_url:
+        connection["base_url"] = service.base_url
+
+    def speech(options: Mapping[str, Any] | None) -> dict[str, Any] | None:
+        return None if options is None else {**connection, **options}
+
+    return ServiceChoice(
+        name=service.name,
+        title=service.title,
+        base_url=service.base_url,
+        needs_key=bool(service.key),
+        key_known=bool(service.key) and key_known(service.base_url),
+        model=service.model,
+        agent={**connection, **service.options},
+        asr=speech(service.asr),
+        tts=speech(service.tts),
+    )

@@ -1,0 +1,119 @@
+"""What the API does with settings that are changed in the browser. Cheap to import."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from pydantic import BaseModel, Field
+
+from vixio.core.errors import VixioError
+
+
+class Mistaken(Exception):
+    """What was sent is not valid. ``mistakes``: paths and messages."""
+
+    def __init__(self, mistakes: Sequence[tuple[str, str]]) -> None:
+        super().__init__("; ".join(": ".join(filter(None, each)) for each in mistakes))
+        self.mistakes = mistakes
+
+
+class NotNow(VixioError):
+    """It cannot be done in the present state. The message says why."""
+
+
+class AssistantState(BaseModel):
+    """The settings that are changed in the browser, and those in force."""
+
+    content: dict[str, Any] = Field(
+        description="What was saved here, by section; secrets are `***`."
+    )
+    in_force: dict[str, Any] = Field(
+        description="The same sections with all defaults and what the settings file has, masked."
+    )
+    fixed: dict[str, str] = Field(
+        description="What the settings file decides, by path, with file and line."
+    )
+    editable: bool
+    why_not: str = Field(description="Why it is not editable.")
+    problem: str = Field(
+        description="What is wrong with what was saved, which is not in force then."
+    )
+    set_up: bool = Field(
+        description="Whether something was saved here, or the settings file has asr, agent or tts."
+    )
+    can_undo: bool
+    changed_at: int | None = Field(description="Milliseconds since 1970; null: never.")
+
+
+class KnownTag(BaseModel):
+    """A language."""
+
+    tag: str
+    name: str = Field(description="In that language.")
+
+
+class PartChoice(BaseModel):
+    """A recogniser or a voice."""
+
+    name: str
+    section: Any = Field(description="Of the settings; null: that of the service.")
+    wait_s: float = Field(description="What it adds to a turn on this machine.")
+    installed: bool
+    can_install: bool
+    remedy: str = Field(description="What a person has to do where it cannot be installed here.")
+
+
+class ServiceChoice(BaseModel):
+    """A service of language models."""
+
+    name: str
+    title: str
+    base_url: str = Field(description="Empty: OpenAI's own.")
+    needs_key: bool
+    key_known: bool = Field(description="Then `***` stands for it.")
+    model: str = Field(description="What is proposed.")
+    agent: dict[str, Any] = Field(description="The section without model and key.")
+    asr: dict[str, Any] | None = Field(description="Likewise, without key.")
+    tts: dict[str, Any] | None
+
+
+class Choices(BaseModel):
+    """What the guide can offer."""
+
+    language: str
+    languages: list[KnownTag]
+    pause_s: float = Field(description="Waited for behind the last word.")
+    limit_s: float = Field(description="From the last word to the first sound of an answer.")
+    ears: list[PartChoice]
+    voices: list[PartChoice]
+    services: list[ServiceChoice]
+    preferred: dict[str, str] = Field(description="A name for asr, and one for tts.")
+    home_assistant: dict[str, str]
+
+
+class AssistantSettingsPort(Protocol):
+    """The settings that are changed in the browser."""
+
+    async def show(self) -> AssistantState:
+        """Return what was saved and what is in force."""
+        ...
+
+    async def save(self, content: dict[str, Any], seen: int | None) -> Sequence[str]:
+        """Save and apply a content; return the names of the sections that changed.
+
+        ``seen``: the ``changed_at`` that it was made from. Raises Mistaken, NotNow.
+        """
+        ...
+
+    async def undo(self) -> Sequence[str]:
+        """Apply what was saved before. Raises Mistaken, NotNow."""
+        ...
+
+    async def choices(self, language: str) -> Choices:
+        """Return what the guide can offer for a language; empty: that of the assistant."""
+        ...
+
+    async def close(self) -> None:
+        """End what is under way. Idempotent."""
+        ...

@@ -1,0 +1,98 @@
+"""The settings that are changed in the browser: the assistant, its parts, servers of tools."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+from fastapi import Query
+from pydantic import Field
+
+from vixio.core.wall_clock import now_ms
+from vixio.data.database.audit import AuditTable
+from vixio.data.database.database import Database
+from vixio.web.api.access import SCOPED, Principal, Service, Who
+from vixio.web.api.assistant_settings import AssistantState, Choices, Mistaken, NotNow
+from vixio.web.api.fields import Body
+from vixio.web.api.problems import Problem
+from vixio.web.api.routes.voices import TAG
+from vixio.web.api.routing import Routes
+from vixio.web.api.scopes import Scope
+from vixio.web.api.service import ApiService
+
+Language = Annotated[str, Query(max_length=64, pattern=TAG)]
+
+_EXAMPLE = {"assistant": {"language": "de"}, "tts": {"name": "piper"}}
+
+
+class SaveBody(Body):
+    """The whole of what is changed in the browser."""
+
+    content: dict[str, Any] = Field(examples=[_EXAMPLE])
+    changed_at: int | None = Field(
+        default=None,
+        description="That of the state which was changed: refused if another one is in its place. "
+        "0: nothing was saved; null: whatever is there.",
+    )
+
+
+@contextmanager
+def problems() -> Iterator[None]:
+    """Turn what is raised in the body into problems."""
+    try:
+        yield
+    except Mistaken as error:
+        mistakes = [{"path": path, "message": message} for path, message in error.mistakes]
+        raise Problem(422, str(error), mistakes=mistakes) from None
+    except NotNow as error:
+        raise Problem(409, str(error)) from None
+
+
+async def show_assistant(service: Service) -> AssistantState:
+    """Show the settings that are changed in the browser, and those in force, without secrets."""
+    return await service.ports.assistant.show()
+
+
+async def save_assistant(service: Service, who: Who, body: SaveBody) -> AssistantState:
+    """Save and apply settings, in all processes from the next turn of each device on.
+
+    `***` keeps a secret that is stored for the same address. A mistake, or a provider that cannot
+    be made, refuses all of it; `mistakes` lists paths and messages.
+    """
+    with problems():
+        sections = await service.ports.assistant.save(body.content, body.changed_at)
+    await _note(service, who, "settings saved", sections)
+    return await service.ports.assistant.show()
+
+
+async def undo_assistant(service: Service, who: Who) -> AssistantState:
+    """Go back to what was saved before; once."""
+    with problems():
+        sections = await service.ports.assistant.undo()
+    await _note(service, who, "settings undone", sections)
+    return await service.ports.assistant.show()
+
+
+async def list_choices(service: Service, language: Language = "") -> Choices:
+    """List what the guide can offer: recognisers, voices, services of language models."""
+    return await service.ports.assistant.choices(language)
+
+
+async def _note(service: ApiService, who: Principal, action: str, sections: Sequence[str]) -> None:
+    async def add(database: Database) -> None:
+        async with database.transaction() as transaction:
+            audit = AuditTable(transaction)
+            await audit.add(now_ms(), who.actor, action, "assistant", sections=list(sections))
+
+    await service.change(add)
+
+
+def make_routes() -> Routes:
+    """Return the routes."""
+    routes, admin = Routes("assistant"), SCOPED[Scope.ADMIN]
+    routes.add("GET", "/assistant", show_assistant, admin)
+    routes.add("PUT", "/assistant", save_assistant, admin, errors=(409,))
+    routes.add("POST", "/assistant/undo", undo_assistant, admin, errors=(409,))
+    routes.add("GET", "/assistant/choices", list_choices, admin)
+    return routes
