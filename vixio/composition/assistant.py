@@ -4,23 +4,40 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
+from pydantic import ValidationError
+
 from vixio.cli.setup.services import SERVICES
 from vixio.composition.assistant_file import AssistantFile
+from vixio.composition.assistant_install import Installer
 from vixio.composition.masks import masked, restored, secrets
 from vixio.composition.registry import data_folder
 from vixio.core.cluster import Cluster
-from vixio.core.errors import VixioError
+from vixio.core.errors import ConfigError, ProviderError, VixioError
+from vixio.core.tasks import cancel_and_wait
 from vixio.core.tools.types import JsonObject
 from vixio.settings import Settings
+from vixio.settings.key_path import KeyPath, show_path
 from vixio.settings.layer import FILE_NAME, KEYED, SECTIONS, LayerError
 from vixio.settings.shown import MASK, shown
-from vixio.web.api.assistant_settings import AssistantState, Choices, Mistaken, NotNow
+from vixio.settings.variables import expanded
+from vixio.web.api.assistant_settings import (
+    SERVERS,
+    AssistantState,
+    Choices,
+    Installation,
+    Mistaken,
+    Models,
+    NotNow,
+    PartTrial,
+    Unusable,
+)
 
 if TYPE_CHECKING:
     from vixio.composition.reload import Reloader
@@ -45,6 +62,8 @@ class AssistantSettingsService:
         self._applied = ""
         """The mark of the last change that was applied here."""
         self._following: set[asyncio.Task[None]] = set()
+        self._trial: asyncio.Task[PartTrial] | None = None
+        self._installer = Installer(cluster.presence, partial(self._file.locked, "install", 0))
         cluster.presence.publish(lambda: {"mark": self._applied}, topic=TOPIC)
         cluster.broadcast.on_message(TOPIC, self._told)
 
@@ -83,8 +102,61 @@ class AssistantSettingsService:
         language = language or self._app.settings.assistant.language
         return await asyncio.to_thread(choices, language, self._known)
 
+    async def models(self, base_url: str, key: str) -> Models:
+        """Return the models of a server. ``key``: ``***`` for the one that is known."""
+        self._editable()
+        section = {"name": "openai", "base_url": base_url, "api_key": key}
+        probe = {"agent": {name: each for name, each in section.items() if each}}
+        whole, mistakes = restored(probe, self._file.read(), _variable)
+        if mistakes:
+            raise Unusable(mistakes[0][1], "no_key")
+        from vixio.composition.assistant_trials import models
+
+        try:
+            key = expanded(whole["agent"].get("api_key", ""), os.environ, ConfigError, str)
+            return await models(base_url, key)
+        except ConfigError:
+            raise Unusable("its variable is not set", "no_key") from None
+        except ValidationError as error:
+            words = error.errors()[0]["msg"].removeprefix("Value error, ")
+            raise Unusable(f"base_url: {words}", "") from None
+        except ProviderError as error:
+            raise Unusable(clean(str(error), {"agent": {"api_key": key}}), error.reason) from None
+
+    async def try_part(self, part: str, content: dict[str, Any]) -> PartTrial:
+        """Use a part once with a content that is not saved."""
+        from vixio.composition.assistant_trials import try_part
+
+        reloader = self._editable()
+        whole = self._completed(content, self._file.read())
+        async with self._file.locked("trial", 0):
+            with self._file.draft(whole) as draft, _refused(whole):
+                settings = await asyncio.to_thread(reloader.read, draft)
+            if part.startswith(SERVERS) and part.removeprefix(SERVERS) not in settings.mcp_servers:
+                raise Mistaken([(part, "there is no such server")])
+            trial = self._trial = asyncio.create_task(try_part(settings, part), name="try settings")
+            try:
+                await asyncio.wait((trial,))
+            finally:
+                await cancel_and_wait(trial)
+        if trial.cancelled():
+            raise NotNow("the server stops")
+        found = trial.result()
+        return found.model_copy(update={"detail": clean(found.detail, whole, settings)})
+
+    async def install(self, names: Sequence[str]) -> Installation:
+        """Begin to install choices."""
+        self._editable()
+        return await self._installer.begin(names)
+
+    async def installation(self) -> Installation:
+        """Return how the last installation is."""
+        return await self._installer.state()
+
     async def close(self) -> None:
         """End what is under way. Idempotent."""
+        await self._installer.close()
+        await cancel_and_wait(self._trial)
         if self._following:
             await asyncio.wait(self._following)
 
@@ -116,14 +188,8 @@ class AssistantSettingsService:
         keep: Callable[[], None],
     ) -> None:
         """Apply a file in this process, and keep it. Raises Mistaken: nothing has changed then."""
-        try:
+        with _refused(content):
             await reloader.apply(layer, keep)
-        except NotNow:
-            raise
-        except LayerError as error:
-            raise Mistaken(error.mistakes) from None
-        except VixioError as error:
-            raise Mistaken([("", clean(str(error), content))]) from None
 
     async def _everywhere(self) -> None:
         """Have the other processes read the file, and wait for them."""
@@ -175,7 +241,7 @@ class AssistantSettingsService:
         settings = self._app.settings
         origin, found = settings.origin, {}
         for name in SECTIONS:
-            places = [(name,)]
+            places: list[KeyPath] = [(name,)]
             if name in KEYED:
                 value = getattr(settings, name)
                 given = value if isinstance(value, Mapping) else value.model_fields_set
@@ -184,7 +250,7 @@ class AssistantSettingsService:
                 continue
             for place in places:
                 if place in origin.keys and place not in origin.console:
-                    found[".".join(place)] = f"{origin.file}:{origin.keys[place]}"
+                    found[show_path(place)] = f"{origin.file}:{origin.keys[place]}"
         return found
 
     def _editable(self) -> Reloader:
@@ -204,6 +270,19 @@ class AssistantSettingsService:
         if not base_url:
             del probe["agent"]["base_url"]
         return not restored(probe, self._file.read(), _variable)[1]
+
+
+@contextmanager
+def _refused(content: Mapping[str, Any]) -> Iterator[None]:
+    """Turn what the settings refuse into Mistaken."""
+    try:
+        yield
+    except NotNow:
+        raise
+    except LayerError as error:
+        raise Mistaken([(path, clean(each, content)) for path, each in error.mistakes]) from None
+    except VixioError as error:
+        raise Mistaken([("", clean(str(error), content))]) from None
 
 
 def clean(text: str, content: Mapping[str, Any], settings: Settings | None = None) -> str:

@@ -84,18 +84,18 @@ class PartTrials:
         if part in (None, "tools"):
             async with closing(self._tools()) as rows:
                 async for row in rows:
-                    yield _of_row(row)
+                    yield of_row(row)
         if part in (None, "database"):
             yield await self._database()
 
     async def _providers(self, part: PartName | None) -> AsyncIterator[TriedPart]:
         live, trials = await asyncio.to_thread(_load)  # imports numpy and more, the first time
-        chosen = _only(trials.sorted_by_kind(self._in_use()), part)
+        chosen = only(trials.sorted_by_kind(self._in_use()), part)
         rows = live.rows_of(self._app.settings, chosen, lambda _: None, PART_S)
         async with closing(rows) as found:
             async for row in found:
                 if part is None or row.part.partition("[")[0] == part:
-                    yield _of_row(row)
+                    yield of_row(row)
 
     def _in_use(self) -> Iterator[tuple[str, Trial[Any]]]:
         """Yield the providers of the default profile, by kind; those of a list one by one."""
@@ -148,7 +148,7 @@ def _load_tools() -> tuple[Any, Any]:
     return live_tools, row
 
 
-def _only(trials: Trials, part: PartName | None) -> Trials:
+def only(trials: Trials, part: str | None) -> Trials:
     """Return the trials that a part needs: VAD and ASR hear what the voice says."""
     if part is None:
         return trials
@@ -197,7 +197,8 @@ def _loading(name: str) -> ProviderError:
     return ProviderError(name, "it is still loading: try again in a moment", reason=LOADING)
 
 
-def _of_row(row: Row) -> TriedPart:
+def of_row(row: Row) -> TriedPart:
+    """Return a row as the API has it."""
     total, first = row.total, row.first
     return _tried(
         row.part,

@@ -107,10 +107,9 @@ def _layered(
         both, taken = below(sections, {} if own.data is None else own.data)
     except LayerError as error:
         raise LayerError(f"{file}: {error}", error.mistakes) from None
-    lines, texts = (
-        {path: each for path, each in known.items() if path[:1] in taken or path[:2] in taken}
-        for known in (own.lines, own.texts)
-    )
+    used = {path for path in own.lines if path[:1] in taken or path[:2] in taken}
+    lines = {path: line for path, line in own.lines.items() if path in used}
+    texts = {path: text for path, text in own.texts.items() if path in used}
     above = Origin()
     if document is not None:
         above = document.origin()
@@ -119,7 +118,7 @@ def _layered(
         above,
         expanded=above.expanded | own.expanded,
         texts=above.texts | own.given,
-        console=frozenset(lines),
+        console=frozenset(used),
     )
     joint = replace(own, lines=lines, texts=texts)
     try:

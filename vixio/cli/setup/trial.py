@@ -54,7 +54,7 @@ class SetupTrials:
 
     def models(self, base_url: str, key: str) -> list[str] | None:
         """Return the models that a server lists; None: it does not say. Raises ProviderError."""
-        return asyncio.run(_models(base_url, key))
+        return asyncio.run(list_models(base_url, key))
 
     def tools(self, name: str, server: dict[str, Any]) -> int:
         """Return the number of tools of an MCP server. Raises ConfigError."""
@@ -106,7 +106,8 @@ def _run(command: list[str]) -> int:
     return subprocess.run(command, check=False).returncode  # noqa: S603 - of our own making
 
 
-async def _models(base_url: str, key: str) -> list[str] | None:
+async def list_models(base_url: str, key: str) -> list[str] | None:
+    """Return the models that a server lists; None: it does not say. Raises ProviderError."""
     options = {"base_url": base_url or None, "api_key": key or None}
     connection = OpenAIConnection.model_validate(options)
     client = SharedClient("openai", "agent", connection, timeout=KEY_TIMEOUT_S)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Final, Literal, Protocol
 
 from pydantic import BaseModel, Field
 
 from vixio.core.errors import VixioError
+from vixio.web.api.server_view import TriedPart
 
 
 class Mistaken(Exception):
@@ -20,6 +21,18 @@ class Mistaken(Exception):
 
 class NotNow(VixioError):
     """It cannot be done in the present state. The message says why."""
+
+
+class Unusable(Exception):
+    """A server does not list its models. ``reason``: a key such as ``no_key``."""
+
+    def __init__(self, message: str, reason: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+SERVERS: Final = "mcp_servers."
+"""In front of the name of a server of tools, as a part."""
 
 
 class AssistantState(BaseModel):
@@ -92,6 +105,29 @@ class Choices(BaseModel):
     home_assistant: dict[str, str]
 
 
+class Models(BaseModel):
+    """What a server of language models offers."""
+
+    models: list[str] | None = Field(description="null: it does not say, but it answers.")
+    ms: int
+
+
+class PartTrial(TriedPart):
+    """What became of a part that was used once with settings that are not saved."""
+
+    tools: list[str] = Field(description="Names, of a server of tools.")
+
+
+class Installation(BaseModel):
+    """The last installation."""
+
+    state: Literal["idle", "running", "done", "failed"] = "idle"
+    names: list[str] = []
+    seconds: float = 0.0
+    line: str = Field(default="", description="The last line of its output.")
+    error: str = ""
+
+
 class AssistantSettingsPort(Protocol):
     """The settings that are changed in the browser."""
 
@@ -112,6 +148,22 @@ class AssistantSettingsPort(Protocol):
 
     async def choices(self, language: str) -> Choices:
         """Return what the guide can offer for a language; empty: that of the assistant."""
+        ...
+
+    async def models(self, base_url: str, key: str) -> Models:
+        """Return the models of a server. Raises Unusable, NotNow."""
+        ...
+
+    async def try_part(self, part: str, content: dict[str, Any]) -> PartTrial:
+        """Use a part once with a content that is not saved. Raises Mistaken, NotNow."""
+        ...
+
+    async def install(self, names: Sequence[str]) -> Installation:
+        """Begin to install choices. Raises Mistaken, NotNow."""
+        ...
+
+    async def installation(self) -> Installation:
+        """Return how the last installation is."""
         ...
 
     async def close(self) -> None:

@@ -29,6 +29,9 @@ class ProblemDetails(BaseModel):
     mistakes: list[dict[str, str]] | None = Field(
         default=None, description="Of settings: `path` and `message` of each."
     )
+    reason: str | None = Field(
+        default=None, description="Of a server of models that cannot be used: no_key, unreachable …"
+    )
 
 
 class Problem(Exception):

@@ -13,8 +13,17 @@ from vixio.core.wall_clock import now_ms
 from vixio.data.database.audit import AuditTable
 from vixio.data.database.database import Database
 from vixio.web.api.access import SCOPED, Principal, Service, Who
-from vixio.web.api.assistant_settings import AssistantState, Choices, Mistaken, NotNow
-from vixio.web.api.fields import Body
+from vixio.web.api.assistant_settings import (
+    AssistantState,
+    Choices,
+    Installation,
+    Mistaken,
+    Models,
+    NotNow,
+    PartTrial,
+    Unusable,
+)
+from vixio.web.api.fields import PRINTABLE, Body
 from vixio.web.api.problems import Problem
 from vixio.web.api.routes.voices import TAG
 from vixio.web.api.routing import Routes
@@ -37,6 +46,32 @@ class SaveBody(Body):
     )
 
 
+class ModelsBody(Body):
+    """A server of language models."""
+
+    base_url: Annotated[str, Field(max_length=2_000, pattern=PRINTABLE)] = Field(
+        description="Empty: OpenAI's own."
+    )
+    api_key: Annotated[str, Field(max_length=2_000, pattern=PRINTABLE)] = Field(
+        default="", description="`***`: the one that is known for this address."
+    )
+
+
+class TryBody(Body):
+    """A part of settings that are not saved."""
+
+    part: Annotated[str, Field(pattern=r"^(asr|agent|tts|mcp_servers\.[^\x00-\x1f\x7f]{1,64})$")]
+    content: dict[str, Any]
+
+
+class InstallBody(Body):
+    """Choices, each with its kind."""
+
+    choices: Annotated[list[str], Field(min_length=1, max_length=10)] = Field(
+        examples=[["asr.moonshine", "tts.joe"]]
+    )
+
+
 @contextmanager
 def problems() -> Iterator[None]:
     """Turn what is raised in the body into problems."""
@@ -45,6 +80,8 @@ def problems() -> Iterator[None]:
     except Mistaken as error:
         mistakes = [{"path": path, "message": message} for path, message in error.mistakes]
         raise Problem(422, str(error), mistakes=mistakes) from None
+    except Unusable as error:
+        raise Problem(422, str(error), reason=error.reason) from None
     except NotNow as error:
         raise Problem(409, str(error)) from None
 
@@ -62,7 +99,7 @@ async def save_assistant(service: Service, who: Who, body: SaveBody) -> Assistan
     """
     with problems():
         sections = await service.ports.assistant.save(body.content, body.changed_at)
-    await _note(service, who, "settings saved", sections)
+    await _note(service, who, "settings saved", sections=sections)
     return await service.ports.assistant.show()
 
 
@@ -70,7 +107,7 @@ async def undo_assistant(service: Service, who: Who) -> AssistantState:
     """Go back to what was saved before; once."""
     with problems():
         sections = await service.ports.assistant.undo()
-    await _note(service, who, "settings undone", sections)
+    await _note(service, who, "settings undone", sections=sections)
     return await service.ports.assistant.show()
 
 
@@ -79,11 +116,39 @@ async def list_choices(service: Service, language: Language = "") -> Choices:
     return await service.ports.assistant.choices(language)
 
 
-async def _note(service: ApiService, who: Principal, action: str, sections: Sequence[str]) -> None:
+async def list_models(service: Service, body: ModelsBody) -> Models:
+    """Ask a server for its models, which shows whether it takes the key."""
+    with problems():
+        return await service.ports.assistant.models(body.base_url, body.api_key)
+
+
+async def try_part(service: Service, body: TryBody) -> PartTrial:
+    """Use a part once with settings that are not saved; services are really asked.
+
+    Takes up to 20 seconds, and a minute more where a model has to be loaded. One at a time.
+    """
+    with problems():
+        return await service.ports.assistant.try_part(body.part, body.content)
+
+
+async def install(service: Service, who: Who, body: InstallBody) -> Installation:
+    """Begin to install recognisers and voices: their packages, and their models. One at a time."""
+    with problems():
+        found = await service.ports.assistant.install(body.choices)
+    await _note(service, who, "installation begun", names=found.names)
+    return found
+
+
+async def show_installation(service: Service) -> Installation:
+    """Show how the last installation is."""
+    return await service.ports.assistant.installation()
+
+
+async def _note(service: ApiService, who: Principal, action: str, **names: Sequence[str]) -> None:
     async def add(database: Database) -> None:
         async with database.transaction() as transaction:
             audit = AuditTable(transaction)
-            await audit.add(now_ms(), who.actor, action, "assistant", sections=list(sections))
+            await audit.add(now_ms(), who.actor, action, "assistant", **names)
 
     await service.change(add)
 
@@ -95,4 +160,8 @@ def make_routes() -> Routes:
     routes.add("PUT", "/assistant", save_assistant, admin, errors=(409,))
     routes.add("POST", "/assistant/undo", undo_assistant, admin, errors=(409,))
     routes.add("GET", "/assistant/choices", list_choices, admin)
+    routes.add("POST", "/assistant/models", list_models, admin, errors=(409,))
+    routes.add("POST", "/assistant/try", try_part, admin, errors=(409,))
+    routes.add("POST", "/assistant/install", install, admin, status=202, errors=(409,))
+    routes.add("GET", "/assistant/install", show_installation, admin)
     return routes

@@ -1,0 +1,80 @@
+"""Tries settings that are not saved: a server's models, and a part as `vixio check --live` does.
+
+Imported when it is first asked for: it brings what tries parts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from time import perf_counter
+from typing import Final
+
+from vixio.cli.diagnostics import live, live_tools
+from vixio.cli.diagnostics.row import Row
+from vixio.cli.diagnostics.trials import trials_of
+from vixio.cli.setup.trial import list_models
+from vixio.composition.part_trials import PART_S, of_row, only
+from vixio.core.metrics import Counters
+from vixio.core.streams import closing
+from vixio.settings import Settings
+from vixio.settings.tools import ToolsSettings
+from vixio.tools.from_settings import make_runtime
+from vixio.web.api.assistant_settings import SERVERS, Models, PartTrial
+from vixio.web.api.server_view import TriedPart
+
+LOAD_S: Final = 60.0
+"""For the models of a part to be loaded, besides the time for its use."""
+
+MAX_TOOLS: Final = 500
+
+
+async def models(base_url: str, key: str) -> Models:
+    """Return the models that a server lists. Raises ProviderError."""
+    began = perf_counter()
+    found = await list_models(base_url, key)
+    return Models(models=found, ms=round((perf_counter() - began) * 1000))
+
+
+async def try_part(settings: Settings, part: str) -> PartTrial:
+    """Use a part of settings once."""
+    if part.startswith(SERVERS):
+        return await _try_server(settings, part.removeprefix(SERVERS))
+    limit = PART_S if part == "agent" else LOAD_S + PART_S
+    trials = only(trials_of(settings, LOAD_S), part)
+    found: list[TriedPart] = []
+    bound = asyncio.timeout(limit)
+    try:
+        async with bound, closing(live.rows_of(settings, trials, lambda _: None, limit)) as rows:
+            async for row in rows:
+                if row.kind == part:
+                    found.append(of_row(row))  # noqa: PERF401 - kept if the limit passes
+    except TimeoutError:
+        if not bound.expired():
+            raise
+        late = Row(part)
+        late.fail(f"nothing came of it within {limit:g} s")
+        found.append(of_row(late))
+    # Of a list: what is wrong with one of them, else the first one, which is usually used.
+    shown = next((each for each in found if not each.ok), found[0])
+    return PartTrial(**shown.model_dump(), tools=[])
+
+
+async def _try_server(settings: Settings, name: str) -> PartTrial:
+    server = settings.mcp_servers[name].model_copy(update={"enabled": True})
+    alone = settings.model_copy(
+        update={
+            "mcp_servers": {name: server},
+            "tools": ToolsSettings(builtin=False, entry_points=False),
+        }
+    )
+    runtime = make_runtime(alone, Counters())
+    row = Row(f"{SERVERS}{name}", name)
+    try:
+        await runtime.start()
+        await runtime.ready(PART_S)
+        source = next(each for each in runtime.sources if each.name == name)
+        await live_tools.try_source(runtime, source, row, PART_S)
+        tools = [tool.name for tool in runtime.listed()[name][:MAX_TOOLS]]
+    finally:
+        await runtime.close()
+    return PartTrial(**of_row(row).model_dump(), tools=tools)
