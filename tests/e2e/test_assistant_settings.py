@@ -174,6 +174,8 @@ async def test_what_cannot_be_used_changes_nothing(tmp_path: Path) -> None:
             "assistant.time_zone",
             "assistant.history_turns",
         }
+        assert set(mistakes(await server.save(assistant=["de"], agent="openai"))) == {"assistant"}
+        assert set(mistakes(await server.save(agent="openai"))) == {"agent"}
         program = {"home": {"command": "touch", "args": [str(tmp_path / "started")]}}
         found = mistakes(await server.save(agent=agent(llm), mcp_servers=program))
         assert "mcp_servers.home" in found

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
     from vixio.composition.reload import Reloader
     from vixio.server import Server
 
+_log = logging.getLogger(__name__)
+
 TOPIC: Final = "assistant"
 """By which processes tell each other that the file has changed."""
 
@@ -77,10 +80,10 @@ class AssistantSettingsService:
         async with self._file.locked("lock"):
             if seen is not None and seen != (self._file.changed_at or 0):
                 raise NotNow("it was changed since this page was loaded: load it again")
-            stored = self._file.read()
+            stored = await asyncio.to_thread(self._file.read)
             whole = self._completed(content, stored)
-            with self._file.draft(whole) as draft:
-                await self._apply(reloader, draft, whole, partial(self._file.keep, draft))
+            async with self._drafted(whole) as draft:
+                await reloader.apply(draft, partial(self._file.keep, draft))
             await self._everywhere()
         return _changed(stored, whole)
 
@@ -90,31 +93,34 @@ class AssistantSettingsService:
         async with self._file.locked("lock"):
             if not self._file.before.exists():
                 raise NotNow("there is nothing to undo")
-            stored = self._file.read()
-            await self._apply(reloader, self._file.before, stored, self._file.back)
+            stored = await asyncio.to_thread(self._file.read)
+            with _refused(stored):
+                await reloader.apply(self._file.before, self._file.back)
             await self._everywhere()
-        return _changed(stored, self._file.read())
+            now = await asyncio.to_thread(self._file.read)
+        return _changed(stored, now)
 
     async def choices(self, language: str) -> Choices:
         """Return what the guide can offer for a language."""
         from vixio.composition.assistant_choices import choices  # imports `vixio setup`
 
         language = language or self._app.settings.assistant.language
-        return await asyncio.to_thread(choices, language, self._known)
+        return await asyncio.to_thread(
+            choices, language, lambda base_url: not self._connection(base_url)[1]
+        )
 
     async def models(self, base_url: str, key: str) -> Models:
         """Return the models of a server. ``key``: ``***`` for the one that is known."""
         self._editable()
-        section = {"name": "openai", "base_url": base_url, "api_key": key}
-        probe = {"agent": {name: each for name, each in section.items() if each}}
-        whole, mistakes = restored(probe, self._file.read(), _variable)
+        whole, mistakes = await asyncio.to_thread(self._connection, base_url, key)
         if mistakes:
             raise Unusable(mistakes[0][1], "no_key")
         from vixio.composition.assistant_trials import models
 
+        section = whole["agent"]
         try:
-            key = expanded(whole["agent"].get("api_key", ""), os.environ, ConfigError, str)
-            return await models(base_url, key)
+            key = expanded(section.get("api_key", ""), os.environ, ConfigError, str)
+            return await models(section.get("base_url", ""), key)
         except ConfigError:
             raise Unusable("its variable is not set", "no_key") from None
         except ValidationError as error:
@@ -128,9 +134,9 @@ class AssistantSettingsService:
         from vixio.composition.assistant_trials import try_part
 
         reloader = self._editable()
-        whole = self._completed(content, self._file.read())
+        whole = self._completed(content, await asyncio.to_thread(self._file.read))
         async with self._file.locked("trial", 0):
-            with self._file.draft(whole) as draft, _refused(whole):
+            async with self._drafted(whole) as draft:
                 settings = await asyncio.to_thread(reloader.read, draft)
             if part.startswith(SERVERS) and part.removeprefix(SERVERS) not in settings.mcp_servers:
                 raise Mistaken([(part, "there is no such server")])
@@ -164,12 +170,8 @@ class AssistantSettingsService:
         """Return a content with its secrets. Raises Mistaken."""
         whole, mistakes = restored(content, stored, _variable)
         for place, why in self._fixed().items():
-            section, _, key = place.partition(".")
-            sent, had = (
-                (each.get(section) or {}).get(key) if key else each.get(section)
-                for each in (whole, stored)
-            )
-            if sent != had:
+            sent, had = (_at(each, *place.split(".", 1)) for each in (whole, stored))
+            if sent is not None and sent != had:
                 mistakes.append((place, f"{why} has it, which wins: change it there"))
         servers = whole.get("mcp_servers")
         for name, server in servers.items() if isinstance(servers, Mapping) else ():
@@ -180,16 +182,15 @@ class AssistantSettingsService:
             raise Mistaken(mistakes)
         return whole
 
-    async def _apply(
-        self,
-        reloader: Reloader,
-        layer: Path,
-        content: Mapping[str, Any],
-        keep: Callable[[], None],
-    ) -> None:
-        """Apply a file in this process, and keep it. Raises Mistaken: nothing has changed then."""
-        with _refused(content):
-            await reloader.apply(layer, keep)
+    @asynccontextmanager
+    async def _drafted(self, content: Mapping[str, Any]) -> AsyncIterator[Path]:
+        """Give a file with a content, for a body that the settings may refuse. Raises Mistaken."""
+        draft = await asyncio.to_thread(self._file.draft, content)
+        try:
+            with _refused(content):
+                yield draft
+        finally:
+            draft.unlink(missing_ok=True)
 
     async def _everywhere(self) -> None:
         """Have the other processes read the file, and wait for them."""
@@ -201,6 +202,8 @@ class AssistantSettingsService:
             members = await self._cluster.presence.members(TOPIC)
             if all(each.get("mark") == mark for each in members):
                 return
+        if self._cluster.shared:
+            _log.warning("changed settings are not in force in all processes")
 
     def _told(self, body: JsonObject) -> None:
         mark = str(body.get("mark", ""))
@@ -220,10 +223,12 @@ class AssistantSettingsService:
         fixed, problem, why_not = self._fixed(), "", ""
         try:
             reloader = self._editable()
+            with _refused(content):
+                reloader.read()
         except NotNow as error:
             content, why_not = {}, str(error)
-        else:
-            problem = _problem(reloader)
+        except Mistaken as error:
+            problem = str(error)
         return AssistantState(
             content=masked(content),
             in_force={name: in_force[name] for name in SECTIONS},
@@ -264,12 +269,13 @@ class AssistantSettingsService:
             raise NotNow("there are several nodes: their settings files decide")
         return self._app.reloader
 
-    def _known(self, base_url: str) -> bool:
-        """Whether a key for an address is stored, or in a variable."""
-        probe = {"agent": {"name": "openai", "base_url": base_url, "api_key": MASK}}
-        if not base_url:
-            del probe["agent"]["base_url"]
-        return not restored(probe, self._file.read(), _variable)[1]
+    def _connection(
+        self, base_url: str, key: str = MASK
+    ) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+        """Return the section ``agent`` for a server, its key put in; mistakes: none is known."""
+        section = {"name": "openai", "base_url": base_url, "api_key": key}
+        given = {name: each for name, each in section.items() if each}
+        return restored({"agent": given}, self._file.read(), _variable)
 
 
 @contextmanager
@@ -294,22 +300,19 @@ def clean(text: str, content: Mapping[str, Any], settings: Settings | None = Non
     return " ".join(text.split())
 
 
-def _problem(reloader: Reloader) -> str:
-    try:
-        reloader.read()
-    except LayerError as error:
-        return "; ".join(": ".join(filter(None, each)) for each in error.mistakes)
-    except VixioError:
-        return ""  # of the settings file
-    return ""
-
-
 def _variable(base_url: str) -> str:
     """Return the reference to the variable that has the key of a service; empty: there is none."""
     for service in SERVICES:
         if service.base_url == base_url and service.key and os.environ.get(service.key):
             return f"${{{service.key}}}"
     return ""
+
+
+def _at(content: Mapping[str, Any], section: str, key: str = "") -> Any:  # noqa: ANN401 - JSON
+    found = content.get(section)
+    if not key:
+        return found
+    return found.get(key) if isinstance(found, Mapping) else None
 
 
 def _changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:

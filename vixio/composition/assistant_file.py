@@ -46,9 +46,8 @@ class AssistantFile:
             return {}
         return {str(key): value for key, value in found.items()} if isinstance(found, dict) else {}
 
-    @contextmanager
-    def draft(self, content: Mapping[str, Any]) -> Iterator[Path]:
-        """Give a file with ``content`` that only its owner can read; removed if not kept."""
+    def draft(self, content: Mapping[str, Any]) -> Path:
+        """Write a file with ``content`` that only its owner can read, to be kept or removed."""
         import yaml
 
         text = yaml.safe_dump(dict(content), allow_unicode=True, sort_keys=False, width=100)
@@ -59,20 +58,15 @@ class AssistantFile:
                 file.write("# Written by the console; the settings file wins over it.\n" + text)
                 file.flush()
                 os.fsync(file.fileno())
-        draft = Path(name)
-        try:
-            yield draft
-        finally:
-            draft.unlink(missing_ok=True)
+        return Path(name)
 
     def keep(self, draft: Path) -> None:
         """Put a draft in the place of the file, which is kept for :meth:`back`."""
         with _writing(self.path):
-            former = self.path if self.path.exists() else None
-            with self.draft({}) as copy:
-                if former is not None:
-                    shutil.copyfile(former, copy)
-                copy.replace(self.before)
+            former = self.draft({})
+            if self.path.exists():
+                shutil.copyfile(self.path, former)
+            former.replace(self.before)
             draft.replace(self.path)
 
     def back(self) -> None:

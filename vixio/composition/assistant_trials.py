@@ -9,16 +9,14 @@ import asyncio
 from time import perf_counter
 from typing import Final
 
-from vixio.cli.diagnostics import live, live_tools
+from vixio.cli.diagnostics import live
 from vixio.cli.diagnostics.row import Row
 from vixio.cli.diagnostics.trials import trials_of
-from vixio.cli.setup.trial import list_models
+from vixio.cli.setup.trial import list_models, list_tools
 from vixio.composition.part_trials import PART_S, of_row, only
-from vixio.core.metrics import Counters
+from vixio.core.errors import VixioError
 from vixio.core.streams import closing
 from vixio.settings import Settings
-from vixio.settings.tools import ToolsSettings
-from vixio.tools.from_settings import make_runtime
 from vixio.web.api.assistant_settings import SERVERS, Models, PartTrial
 from vixio.web.api.server_view import TriedPart
 
@@ -60,21 +58,12 @@ async def try_part(settings: Settings, part: str) -> PartTrial:
 
 
 async def _try_server(settings: Settings, name: str) -> PartTrial:
+    row, tools = Row(f"{SERVERS}{name}", name), list[str]()
     server = settings.mcp_servers[name].model_copy(update={"enabled": True})
-    alone = settings.model_copy(
-        update={
-            "mcp_servers": {name: server},
-            "tools": ToolsSettings(builtin=False, entry_points=False),
-        }
-    )
-    runtime = make_runtime(alone, Counters())
-    row = Row(f"{SERVERS}{name}", name)
     try:
-        await runtime.start()
-        await runtime.ready(PART_S)
-        source = next(each for each in runtime.sources if each.name == name)
-        await live_tools.try_source(runtime, source, row, PART_S)
-        tools = [tool.name for tool in runtime.listed()[name][:MAX_TOOLS]]
-    finally:
-        await runtime.close()
-    return PartTrial(**of_row(row).model_dump(), tools=tools)
+        tools = await list_tools(name, server, PART_S)
+        row.is_done()
+        row.detail = f"{len(tools)} tools"
+    except VixioError as error:
+        row.fail(str(error))
+    return PartTrial(**of_row(row).model_dump(), tools=tools[:MAX_TOOLS])

@@ -25,6 +25,9 @@ KEYED: Final = ("assistant", "mcp_servers")
 """Of these a key may stand in either file."""
 
 
+_KEYS: Final = "expected a mapping (`key: value` lines)"
+
+
 class LayerError(ConfigError):
     """It cannot be used. ``mistakes``: paths and messages, without values of variables."""
 
@@ -63,10 +66,12 @@ def below(sections: Mapping[str, Any], content: Any) -> tuple[dict[str, Any], se
         given = sections.get(name)
         if value is None:
             continue
+        if name in KEYED and not isinstance(value, Mapping):
+            raise LayerError(f"{name}: {_KEYS}", [(name, _KEYS)])
         if given is None:
             found[name] = value
             taken.add((name,))
-        elif name in KEYED and isinstance(given, Mapping) and isinstance(value, Mapping):
+        elif name in KEYED and isinstance(given, Mapping):
             found[name] = {**value, **given}
             taken |= {(name, key) for key in value if key not in given}
     return found, taken

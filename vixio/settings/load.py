@@ -101,8 +101,11 @@ def _layered(
     try:
         own = read_document(file, os.environ if environment is None else environment)
     except ConfigError as error:
-        place, _, words = str(error).removeprefix(f"{file}:").partition(": ")
-        raise LayerError(str(error), [("", words if place.isdecimal() else str(error))]) from None
+        found = re.fullmatch(
+            r"(?:\d+: )?(?:([\w.\[\]-]+): )?(.+)", str(error).removeprefix(f"{file}:")
+        )
+        mistake = (found[1] or "", found[2]) if found else ("", str(error))
+        raise LayerError(str(error), [mistake]) from None
     try:
         both, taken = below(sections, {} if own.data is None else own.data)
     except LayerError as error:

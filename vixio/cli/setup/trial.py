@@ -58,7 +58,7 @@ class SetupTrials:
 
     def tools(self, name: str, server: dict[str, Any]) -> int:
         """Return the number of tools of an MCP server. Raises ConfigError."""
-        return asyncio.run(_count_tools(name, server))
+        return len(asyncio.run(list_tools(name, server, TOOLS_TIMEOUT_S)))
 
     def install(self, choices: list[Choice]) -> None:
         """Install the extras that the choices need. Raises ConfigError."""
@@ -118,18 +118,19 @@ async def list_models(base_url: str, key: str) -> list[str] | None:
         await client.close()
 
 
-async def _count_tools(name: str, server: dict[str, Any]) -> int:
+async def list_tools(name: str, server: object, limit: float) -> list[str]:
+    """Return the names of an MCP server's tools, at most ``limit`` s later. Raises ConfigError."""
     settings = Settings.model_validate(
         {"mcp_servers": {name: server}, "tools": {"builtin": False, "entry_points": False}}
     )
     runtime = make_runtime(settings, Counters())
     try:
         await runtime.start()
-        await runtime.ready(TOOLS_TIMEOUT_S)
+        await runtime.ready(limit)
         listed = runtime.listed()
         if faults := runtime.faults:
             raise ConfigError(faults[0].reason)
-        return len(listed[name])
+        return [tool.name for tool in listed[name]]
     finally:
         await runtime.close()
 

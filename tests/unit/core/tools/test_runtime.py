@@ -121,6 +121,31 @@ async def test_a_source_that_does_not_start_costs_its_own_tools() -> None:
     assert runtime.faults == [Fault("down", "did not start: OSError: down")]
 
 
+async def test_sources_are_exchanged_while_sessions_run() -> None:
+    shelf, web, late = (Changing(name, named(name)) for name in ("shelf", "web", "late"))
+    runtime = ToolRuntime([shelf, web])
+    early = Changing("early", named("early"))
+    runtime.exchange([], [early])  # before the start: started with the others
+    await runtime.start()
+    session = runtime.open("x", "1")
+    assert names(session) == ["shelf", "web", "early"]
+    other = Changing("shelf", named("another"))
+    runtime.exchange(["shelf", "web"], [other, late])
+    await settle(runtime)
+    assert sorted(names(session)) == ["another", "early", "late"]
+    assert sorted(names(runtime.open("y", "2"))) == ["another", "early", "late"]
+    assert [each.name for each in runtime.sources] == ["early", "shelf", "late"]
+    assert (shelf.closed, web.closed, early.closed) == (1, 1, 0)
+    web.become(named("b"))  # it has ended
+    await settle(runtime)
+    assert sorted(names(session)) == ["another", "early", "late"]
+    runtime.exchange([], [Broken("down", ())])
+    await settle(runtime)
+    assert runtime.faults == [Fault("down", "did not start: OSError: down")]
+    await runtime.close()
+    assert (other.closed, late.closed, early.closed) == (1, 1, 1)
+
+
 @pytest.mark.parametrize("taken", [("a", "a"), ("device",)])
 def test_names_of_sources_are_unique(taken: tuple[str, ...]) -> None:
     with pytest.raises(ValueError, match="must differ"):

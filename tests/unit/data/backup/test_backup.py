@@ -63,6 +63,8 @@ async def fill(here: Place) -> None:
     await repository.give(KITCHEN, "Anna", "me")
     await memory.save_facts(device_key(person_owner(anna.id)), ["likes coffee"])
     (here.folder / "token_secret").write_text("s" * 64)
+    (here.folder / "assistant.yaml").write_text("agent: {api_key: sk-1}\n")
+    (here.folder / "assistant.yaml.before").write_text("agent: {api_key: sk-0}\n")
     image = here.folder / "firmware" / "box" / "1.0.0" / "xiaozhi.bin"
     image.parent.mkdir(parents=True)
     image.write_bytes(IMAGE)
@@ -93,15 +95,20 @@ async def test_everything_comes_back_also_in_the_other_kind_of_database(
         await fill(here)
         before = await content(here)
         told = await export(here, file)
-    assert told == {"devices": 2, "profiles": 1, "people": 1, "conversations": 1, "files": 2}
+    assert told == {"devices": 2, "profiles": 1, "people": 1, "conversations": 1, "files": 3}
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     for folder, target in zip(folders[1:], targets, strict=False):
         async with place(folder, target) as there:
             assert await restore(there, file) == told
             assert await content(there) == before
-        secret = folder / "token_secret"
-        assert secret.read_text() == "s" * 64
-        assert stat.S_IMODE(secret.stat().st_mode) == 0o600
+        for name, text in (
+            ("token_secret", "s" * 64),
+            ("assistant.yaml", "agent: {api_key: sk-1}\n"),
+        ):
+            secret = folder / name
+            assert secret.read_text() == text
+            assert stat.S_IMODE(secret.stat().st_mode) == 0o600
+        assert not (folder / "assistant.yaml.before").exists()
         assert (folder / "firmware/box/1.0.0/xiaozhi.bin").read_bytes() == IMAGE
 
 
@@ -113,7 +120,7 @@ async def test_a_place_that_is_not_empty_is_left_as_it_is(tmp_path: Path) -> Non
         await export(here, file)
         with pytest.raises(BackupError, match="is there already"):
             await restore(here, file)
-        for name in ("token_secret", "firmware/box/1.0.0/xiaozhi.bin"):
+        for name in ("token_secret", "assistant.yaml", "firmware/box/1.0.0/xiaozhi.bin"):
             (tmp_path / name).unlink()
         with pytest.raises(BackupError, match="is not empty"):
             await restore(here, file)
