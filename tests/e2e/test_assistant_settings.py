@@ -11,10 +11,12 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import aiohttp
+import pytest
 
 from firmware_test_client import DeviceConfig, SimulatedDevice
 from tests.e2e.api_client import Answer, Client, api_server
@@ -200,6 +202,18 @@ async def test_what_cannot_be_used_changes_nothing(tmp_path: Path) -> None:
         ]
 
 
+@pytest.mark.skipif(find_spec("faster_whisper") is not None, reason="of the extra whisper")
+async def test_a_provider_that_cannot_be_made_refuses_all(tmp_path: Path) -> None:
+    light = "tts: {name: silence}\nassistant: {filler_after: 0}\n"
+    async with LLMServer() as llm, site(tmp_path, light) as server:
+        found = mistakes(await server.save(agent=agent(llm), asr={"name": "whisper"}))
+        assert "whisper is not installed" in found["asr"]
+        assert not server.file.exists()
+        shown = (await server("GET")).body
+        assert shown["in_force"]["agent"]["name"] == "phrasebook"
+        assert list(server.folder.glob(f"{FILE}.*")) == [server.folder / f"{FILE}.lock"]
+
+
 async def test_a_mask_stands_for_what_is_stored_for_the_address(tmp_path: Path) -> None:
     light = "asr: {name: nothing}\nassistant: {filler_after: 0}\n"
     async with LLMServer() as llm, site(tmp_path, light) as server:
@@ -366,7 +380,9 @@ async def test_services_are_asked_before_anything_is_saved(tmp_path: Path) -> No
 
 
 async def test_what_the_guide_can_offer(tmp_path: Path) -> None:
-    async with site(tmp_path, OPENAI_API_KEY=KEY, DEEPSEEK_API_KEY="") as server:
+    plain = "assistant: {filler_after: 0}\n"
+    async with site(tmp_path, plain, OPENAI_API_KEY=KEY, DEEPSEEK_API_KEY="") as server:
+        assert not (await server("GET")).body["set_up"]
         found = (await server("GET", "/choices?language=de")).body
         assert found["language"] == "de"
         assert {"tag": "zh-CN", "name": "中文"} in found["languages"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import os
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
@@ -24,6 +25,7 @@ from vixio.core.errors import ConfigError, ProviderError, VixioError
 from vixio.core.tasks import cancel_and_wait
 from vixio.core.tools.types import JsonObject
 from vixio.settings import Settings
+from vixio.settings.devices import PROVIDERS
 from vixio.settings.key_path import KeyPath, show_path
 from vixio.settings.layer import FILE_NAME, KEYED, SECTIONS, LayerError
 from vixio.settings.shown import MASK, shown
@@ -288,7 +290,9 @@ def _refused(content: Mapping[str, Any]) -> Iterator[None]:
     except LayerError as error:
         raise Mistaken([(path, clean(each, content)) for path, each in error.mistakes]) from None
     except VixioError as error:
-        raise Mistaken([("", clean(str(error), content))]) from None
+        name = f'"name": "{error.provider}"' if isinstance(error, ProviderError) else "\0"
+        path = next((each for each in PROVIDERS if name in json.dumps(content.get(each))), "")
+        raise Mistaken([(path, clean(str(error), content))]) from None
 
 
 def clean(text: str, content: Mapping[str, Any], settings: Settings | None = None) -> str:
