@@ -30,6 +30,8 @@ from vixio.web.api.keys import Keys
 from vixio.web.api.scopes import Scope
 
 KEY = "sk-of-the-browser-1234567890"
+ODD_KEY = "open-sesame"
+"""That nothing knows by its form."""
 FILE = "assistant.yaml"
 
 
@@ -97,6 +99,7 @@ async def site(
     everything = "".join(server.out + server.err)
     assert "Traceback" not in everything, everything
     assert KEY not in everything
+    assert ODD_KEY not in everything
 
 
 def agent(llm: LLMServer, **more: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
@@ -358,10 +361,12 @@ async def test_services_are_asked_before_anything_is_saved(tmp_path: Path) -> No
         assert (await server("POST", "/models", unknown)).body["reason"] == "no_key"
 
         content = {"agent": agent(llm)}
-        llm.script(failure(400, f"your key {KEY} is odd"))
-        tried = (await server("POST", "/try", {"part": "agent", "content": content})).body
+        llm.script(failure(400, f"your key {ODD_KEY} is odd"))
+        odd = {"agent": agent(llm, api_key=ODD_KEY)}
+        tried = (await server("POST", "/try", {"part": "agent", "content": odd})).body
         assert not tried["ok"]
-        assert KEY not in tried["detail"]
+        assert "is odd" in tried["detail"], tried
+        assert ODD_KEY not in tried["detail"]
         llm.script(text("Good day to you."))
         tried = (await server("POST", "/try", {"part": "agent", "content": content})).body
         assert tried["ok"], tried
