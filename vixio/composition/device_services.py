@@ -14,6 +14,7 @@ from vixio.core.device import DeviceProfile
 from vixio.core.host import SessionHost
 from vixio.core.metrics import Counters
 from vixio.data.conversations.recorder import TurnRecorder
+from vixio.data.devices.records import UNKNOWN
 from vixio.settings import Settings
 from vixio.web.feed.changes import Past, read_past
 from vixio.web.feed.feed import EventFeed
@@ -47,7 +48,13 @@ class DeviceServices:
         self.live = LiveDevices(self._board, cluster)
         self._recorder: TurnRecorder | None = None
         if settings.data.kept and (days := settings.conversations.keep_days):
-            self._recorder = TurnRecorder(self.registry.link, counters, days)
+            standings = self.registry.known.standings
+            self._recorder = TurnRecorder(
+                self.registry.link,
+                counters,
+                days,
+                lambda device_id: standings.get(device_id, UNKNOWN).profile,
+            )
         self.updates: ProfileUpdates | None = None
         """None until sessions are followed."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Final
 
@@ -38,10 +39,18 @@ PRUNE_MS: Final = 3_600_000
 
 
 class TurnRecorder:
-    """``keep_days``: turns that are older are removed."""
+    """``keep_days``: turns that are older are removed. ``profile_of``: the name of a device's
+    profile, or nothing."""
 
-    def __init__(self, link: Link[Database], counters: Counters, keep_days: float) -> None:
+    def __init__(
+        self,
+        link: Link[Database],
+        counters: Counters,
+        keep_days: float,
+        profile_of: Callable[[str], str],
+    ) -> None:
         self._counters = counters
+        self._profile_of = profile_of
         self._keep_ms = round(keep_days * DAY_MS)
         self._pruned_at = 0
         self._open: OrderedDict[tuple[str, int], TurnRecord] = OrderedDict()
@@ -121,6 +130,7 @@ class TurnRecorder:
         record.outcome = ":".join(filter(None, timeline.result))
         record.stages = timeline.since_turn_end()
         record.models = [asdict(use) for use in timeline.models]
+        record.profile = self._profile_of(event.device_id)
         sources = {tool.name: tool.source for tool in timeline.tools}
         for tool in record.tools:
             tool.pop("call", None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Final
 
 from vixio.data.database.database import Row, Value
@@ -47,6 +47,15 @@ class TurnRecord:
     """``name``, ``source``, ``arguments``, ``output``, ``success``, ``error``: its type, ``ms``."""
     models: list[dict[str, Any]] = field(default_factory=list)
     """``model``, ``input_tokens``, ``output_tokens`` and so on, one for each answer of a model."""
+    profile: str = ""
+    """The name of the device's profile at the end of the turn; empty: it had none."""
+
+    @property
+    def wait_ms(self) -> int | None:
+        """From the end of the user's words to the first sound of the answer; None: unknown."""
+        if "turn_end" not in self.stages or "first_frame" not in self.stages:
+            return None
+        return self.stages["first_frame"] - self.stages.get("voice_end", 0)
 
     @property
     def id(self) -> str:
@@ -58,12 +67,14 @@ class TurnRecord:
         values: dict[str, Any] = {"id": self.id, **asdict(self)}
         for name in _JSON:
             values[name] = json.dumps(values[name], ensure_ascii=False)
-        return values
+        for name in ("input_tokens", "output_tokens"):
+            values[name] = sum(use.get(name, 0) for use in self.models)
+        return {**values, "wait_ms": self.wait_ms}
 
     @classmethod
     def of(cls, row: Row) -> TurnRecord:
         """Read a row of the table ``turns``."""
-        values = {name: value for name, value in row.items() if name != "id"}
+        values = {each.name: row[each.name] for each in fields(cls)}
         return cls(**(values | {name: json.loads(values[name]) for name in _JSON}))
 
 

@@ -10,7 +10,8 @@ from vixio.data.conversations.records import ConversationRecord, Match, TurnReco
 from vixio.data.database.database import Database
 
 _COLUMNS = (
-    "id, device_id, session_id, turn, at, heard, guess, said, outcome, error, stages, tools, models"
+    "id, device_id, session_id, turn, at, heard, guess, said, outcome, error, stages, tools, "
+    "models, profile, wait_ms, input_tokens, output_tokens"
 )
 
 PART: Final = 100

@@ -65,7 +65,9 @@ async def recorded(make: Make, events: list[Event], **options: float) -> list[Tu
     """Record events, and return the turns of the session."""
     link: Link[Database] = Link(make, name="test-turns")
     counters = Counters()
-    recorder = TurnRecorder(link, counters, options.get("keep_days", 30))
+    recorder = TurnRecorder(
+        link, counters, options.get("keep_days", 30), {KITCHEN: "family"}.__getitem__
+    )
     for event in events:
         recorder(event)
     assert len(recorder._open) == options.get("left", 0)
@@ -95,6 +97,7 @@ async def test_a_turn_is_recorded_with_its_times_tools_and_models(make: Make) ->
     }
     assert found.models[0]["model"] == "openai/m"
     assert found.models[0]["input_tokens"] == 20
+    assert found.profile == "family"
     assert 0 <= now_ms() - found.at < DAY_MS
 
 

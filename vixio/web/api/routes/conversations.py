@@ -82,6 +82,10 @@ class Turn(BaseModel):
     )
     tools: list[dict[str, Any]]
     models: list[dict[str, Any]]
+    profile: str = Field(
+        description="Of the device, at the end of the turn; empty: none, or the turn was put on "
+        "record before profiles were."
+    )
 
 
 class TurnList(BaseModel):
