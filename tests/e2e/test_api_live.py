@@ -190,33 +190,3 @@ async def call_total(call: Client, search: str) -> int:
     assert len(answer.body["devices"]) == 5
     total: int = answer.body["total"]
     return total
-
-
-async def test_conversations_are_found_by_their_words(tmp_path: Path) -> None:
-    async with api_server(tmp_path) as api:
-        call = await api.client(Scope.CONVERSATIONS_READ)
-        async with SimulatedDevice(api.server.device(mode="manual")) as device:
-            await device.type_text("hello")
-            await device.type_text("remember that I like green tea")
-        mac = device.config.device_id
-        async with asyncio.timeout(60):
-            while True:
-                if found := await search(call, search="GREEN tea"):
-                    break
-                await asyncio.sleep(0.02)
-        (one,) = found
-        assert (one["device_id"], one["turns"]) == (mac, 2)
-        match = one["match"]
-        assert (match["by"], match["text"]) == ("user", "remember that I like green tea")
-        assert await search(call, search="green tea", device=mac) == [one]
-        assert await search(call, search="green_tea") == []
-        assert await search(call, search="zebra") == []
-        assert [each["match"] for each in await search(call)] == [None]
-
-
-async def search(call: Client, **query: str) -> list[dict[str, Any]]:
-    """Return the conversations that a query finds."""
-    answer = await call("GET", "/conversations", params=query)
-    assert answer.status == 200, answer.body
-    found: list[dict[str, Any]] = answer.body["conversations"]
-    return found

@@ -45,6 +45,46 @@ def list_(config: Path | None, device: str, number: int, as_json: bool) -> None:
 
 
 @conversations.command()
+@click.argument("words", nargs=-1)
+@click.option("--device", default="", help="An id, its beginning, or a name.")
+@click.option("--outcome", default="", help="Such as not_understood or failed.")
+@click.option("--number", default=20, show_default=True, help="How many of the last.")
+@json_option
+@click.pass_obj
+def search(
+    config: Path | None,
+    words: Sequence[str],
+    device: str,
+    outcome: str,
+    number: int,
+    as_json: bool,
+) -> None:
+    """Show turns in which all WORDS, or parts of words, were heard or said, newest first."""
+    from vixio.data.conversations.search import LAST, TurnQuery, find_turns
+
+    device_id = the_device(config, device).id if device else ""
+    query = TurnQuery(words=" ".join(words), device_id=device_id, outcome=outcome)
+
+    async def found(repository: ConversationRepository) -> list[tuple[TurnRecord, str]]:
+        turns, at = await find_turns(repository.database, query, LAST, number)
+        while at is not None and (left := number - len(turns)) > 0:
+            part, at = await find_turns(repository.database, query, at, left)
+            turns = [*turns, *part]
+        return list(turns)
+
+    turns = _at(config, found)
+    if as_json:
+        shown = [{**asdict(turn), "device_name": name} for turn, name in turns]
+        click.echo(json.dumps(shown, ensure_ascii=False, indent=2))
+        return
+    for turn, name in turns:
+        click.echo(f"{name or turn.device_id}, conversation {turn.session_id}")
+        click.echo("\n".join(f"  {line}" for line in _lines(turn)))
+    if not turns:
+        click.echo("no turn fits")
+
+
+@conversations.command()
 @click.argument("session")
 @json_option
 @click.pass_obj

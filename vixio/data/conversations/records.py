@@ -17,9 +17,6 @@ MAX_TOOL_WORDS: Final = 2_000
 
 MAX_TOOLS: Final = 50
 
-AROUND: Final = 60
-"""Characters on either side of words that were found."""
-
 _JSON: Final = ("stages", "tools", "models")
 
 
@@ -79,27 +76,6 @@ class TurnRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
-    """Words in a turn. Private."""
-
-    turn: int
-    by: str
-    """``user`` or ``assistant``."""
-    text: str
-    """The words with those around them."""
-
-    @classmethod
-    def of(cls, turn: int, heard: str, said: str, words: str) -> Match:
-        """Return where ``words`` are in what was heard, else in what was said."""
-        at = heard.casefold().find(words.casefold())
-        by, text = ("user", heard) if at >= 0 else ("assistant", said)
-        at = max(0, text.casefold().find(words.casefold()))
-        start, end = max(0, at - AROUND), at + len(words) + AROUND
-        before, behind = "…" if start else "", "…" if end < len(text) else ""
-        return cls(turn, by, f"{before}{text[start:end]}{behind}")
-
-
-@dataclass(frozen=True, slots=True)
 class ConversationRecord:
     """The turns of one connection. Times are milliseconds since 1970."""
 
@@ -108,8 +84,6 @@ class ConversationRecord:
     began_at: int
     last_at: int
     turns: int
-    match: Match | None = None
-    """Where the words that were searched for come first."""
 
     @classmethod
     def of(cls, row: Row) -> ConversationRecord:

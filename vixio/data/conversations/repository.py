@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, Final, Literal, NamedTuple, Self
+from typing import Final, Literal, NamedTuple, Self
 
-from vixio.data.conversations.records import ConversationRecord, Match, TurnRecord
+from vixio.data.conversations.records import ConversationRecord, TurnRecord
 from vixio.data.database.database import Database
 
 _COLUMNS = (
@@ -31,27 +31,6 @@ _LISTED: Final = (
 )
 _OF_ALL: Final = _LISTED.format(which="")
 _OF_DEVICE: Final = _LISTED.format(which="device_id = :device_id AND ")
-
-SEARCHED: Final = 50_000
-"""Turns that a search goes through, the newest: 0.1 s in the database's thread."""
-
-# LOWER, since PostgreSQL's LIKE minds the case; SQLite folds that of ASCII alone.
-_FOUND: Final = (
-    "SELECT found.turn, first.heard, first.said, turns.session_id, turns.device_id, "
-    "MIN(turns.at) AS began_at, MAX(turns.at) AS last_at, COUNT(*) AS turns FROM ("
-    "SELECT session_id, MIN(turn) AS turn, MAX(at) AS at FROM ("
-    "SELECT session_id, turn, at, heard, said FROM turns {which}ORDER BY at DESC LIMIT :searched"
-    ") AS recent WHERE LOWER(heard) LIKE LOWER(:like) ESCAPE '!' "
-    "OR LOWER(said) LIKE LOWER(:like) ESCAPE '!' "
-    "GROUP BY session_id ORDER BY MAX(at) DESC, session_id LIMIT :limit OFFSET :offset"
-    ") AS found "
-    "JOIN turns AS first ON first.session_id = found.session_id AND first.turn = found.turn "
-    "JOIN turns ON turns.session_id = found.session_id "
-    "GROUP BY turns.session_id, turns.device_id, found.turn, first.heard, first.said "
-    "ORDER BY MAX(turns.at) DESC, turns.session_id"
-)
-_FOUND_ALL: Final = _FOUND.format(which="")
-_FOUND_OF_DEVICE: Final = _FOUND.format(which="WHERE device_id = :device_id ")
 
 _PART: Final = (
     "SELECT * FROM turns WHERE {column} = :key AND (at, turn, session_id) > (:at, :turn, :session) "
@@ -80,12 +59,12 @@ class ConversationRepository:
     """The operations on an open database."""
 
     def __init__(self, database: Database) -> None:
-        self._database = database
+        self.database = database
 
     async def write(self, turns: Sequence[TurnRecord], *, before: int = 0) -> None:
         """Add turns, and remove those that began before then. Once more changes nothing."""
         values = ", ".join(f":{name}" for name in _COLUMNS.split(", "))
-        async with self._database.transaction() as transaction:
+        async with self.database.transaction() as transaction:
             for turn in turns:
                 await transaction.execute(
                     f"INSERT INTO turns ({_COLUMNS}) VALUES ({values}) "  # noqa: S608 - constants
@@ -99,7 +78,7 @@ class ConversationRepository:
         self, device_id: str = "", *, limit: int = 100, offset: int = 0
     ) -> Sequence[ConversationRecord]:
         """Return the conversations of a device, or of all, the newest first."""
-        async with self._database.transaction(write=False) as transaction:
+        async with self.database.transaction(write=False) as transaction:
             rows = await transaction.fetch(
                 _OF_DEVICE if device_id else _OF_ALL,
                 limit=limit,
@@ -107,22 +86,6 @@ class ConversationRepository:
                 **({"device_id": device_id} if device_id else {}),
             )
         return [ConversationRecord.of(row) for row in rows]
-
-    async def search(
-        self, words: str, device_id: str = "", *, limit: int = 100, offset: int = 0
-    ) -> Sequence[ConversationRecord]:
-        """Return the conversations in which the words were heard or said, the newest first."""
-        like = re.sub("([!%_])", r"!\1", words)
-        async with self._database.transaction(write=False) as transaction:
-            rows = await transaction.fetch(
-                _FOUND_OF_DEVICE if device_id else _FOUND_ALL,
-                like=f"%{like}%",
-                searched=SEARCHED,
-                limit=limit,
-                offset=offset,
-                **({"device_id": device_id} if device_id else {}),
-            )
-        return [_found(dict(row), words) for row in rows]
 
     async def last_turns(self, device_ids: Sequence[str]) -> dict[str, TurnRecord]:
         """Return the last turn of each of these devices of the registry that has one.
@@ -132,7 +95,7 @@ class ConversationRepository:
         if not device_ids:
             return {}
         names = {f"device{number}": each for number, each in enumerate(device_ids)}
-        async with self._database.transaction(write=False) as transaction:
+        async with self.database.transaction(write=False) as transaction:
             rows = await transaction.fetch(
                 "SELECT * FROM turns WHERE id IN (SELECT (SELECT id FROM turns AS one "  # noqa: S608 - constants
                 "WHERE one.device_id = devices.id ORDER BY one.at DESC LIMIT 1) "
@@ -145,7 +108,7 @@ class ConversationRepository:
     async def sessions(self, beginning: str, limit: int = 10) -> Sequence[str]:
         """Return the ids of conversations that begin so."""
         like = re.sub("([!%_])", r"!\1", beginning)
-        async with self._database.transaction(write=False) as transaction:
+        async with self.database.transaction(write=False) as transaction:
             rows = await transaction.fetch(
                 "SELECT DISTINCT session_id FROM turns WHERE session_id LIKE :like ESCAPE '!' "
                 "ORDER BY session_id LIMIT :limit",
@@ -159,7 +122,7 @@ class ConversationRepository:
     ) -> Sequence[TurnRecord]:
         """Return the next ``limit`` turns behind ``after``, oldest first; none: that was all."""
         at, turn, session = (after.at, after.turn, after.session_id) if after else (-1, -1, "")
-        async with self._database.transaction(write=False) as transaction:
+        async with self.database.transaction(write=False) as transaction:
             rows = await transaction.fetch(
                 _PART.format(column=turns.column),
                 key=turns.key,
@@ -179,15 +142,10 @@ class ConversationRepository:
 
     async def erase(self, device_id: str, session_id: str = "") -> int:
         """Remove the turns of a device, or of one of its conversations; return how many."""
-        async with self._database.transaction() as transaction:
+        async with self.database.transaction() as transaction:
             return await transaction.execute(
                 "DELETE FROM turns WHERE device_id = :device_id "
                 "AND CAST(:session_id AS TEXT) IN ('', session_id)",
                 device_id=device_id,
                 session_id=session_id,
             )
-
-
-def _found(row: dict[str, Any], words: str) -> ConversationRecord:
-    match = Match.of(row.pop("turn"), row.pop("heard"), row.pop("said"), words)
-    return ConversationRecord(**row, match=match)

@@ -42,6 +42,7 @@ from vixio.web.api.routes import (
     statistics,
     tokens,
     trials,
+    turns,
     voices,
 )
 from vixio.web.api.service import ApiService
@@ -51,6 +52,7 @@ RESOURCES: Final = (
     control,
     events,
     conversations,
+    turns,
     statistics,
     profile_forms,
     profiles,

@@ -26,9 +26,8 @@ from vixio.core.session.events import (
 )
 from vixio.core.wall_clock import now_ms
 from vixio.data.conversations import recorder as recorder_module
-from vixio.data.conversations import repository as desk_module
 from vixio.data.conversations.recorder import DAY_MS, MAX_OPEN, TurnRecorder
-from vixio.data.conversations.records import AROUND, MAX_TOOL_WORDS, MAX_WORDS, TurnRecord
+from vixio.data.conversations.records import MAX_TOOL_WORDS, MAX_WORDS, TurnRecord
 from vixio.data.conversations.repository import PART, ConversationRepository, Turns
 from vixio.data.database.create import make_database
 from vixio.data.database.database import Database
@@ -206,43 +205,6 @@ async def test_a_page_of_conversations_reads_no_others(make: Make) -> None:
     await database.close()
 
 
-async def test_conversations_are_searched(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    database = make()
-    await database.open()
-    repository = ConversationRepository(database)
-    long = "x" * 100
-    await repository.write(
-        [
-            TurnRecord(KITCHEN, "a", 1, 10, heard="Good morning", said=f"{long} 100% Sunny {long}"),
-            TurnRecord(KITCHEN, "a", 2, 20, heard="sunny?", said="Yes."),
-            TurnRecord(KITCHEN, "b", 1, 30, heard="play", said="It's 100_ sunny!"),
-            TurnRecord("bath", "c", 1, 40, heard="The sunny side", said=""),
-            TurnRecord("bath", "c", 2, 50, heard="stop", said=""),
-        ]
-    )
-
-    async def found(words: str, device_id: str = "", **page: int) -> list[tuple[str, int, int]]:
-        listed = await repository.search(words, device_id, **page)
-        return [(each.session_id, each.turns, each.match.turn) for each in listed if each.match]
-
-    assert await found("SUNNY") == [("c", 2, 1), ("b", 1, 1), ("a", 2, 1)]
-    assert await found("sunny", limit=1, offset=1) == [("b", 1, 1)]
-    assert await found("sunny", KITCHEN) == [("b", 1, 1), ("a", 2, 1)]
-    assert await found("100%") == [("a", 2, 1)]
-    assert await found("100_") == [("b", 1, 1)]
-    assert await found("sunny!") == [("b", 1, 1)]
-    assert await found("yes") == [("a", 2, 2)]
-    assert await found("'; DROP TABLE turns") == []
-    (only,) = await repository.search("100% sunny")
-    assert only.match is not None
-    around = "x" * (AROUND - 1)
-    assert (only.match.by, only.match.text) == ("assistant", f"…{around} 100% Sunny {around}…")
-    assert (only.began_at, only.last_at) == (10, 20)
-    monkeypatch.setattr(desk_module, "SEARCHED", 2)
-    assert await found("sunny") == [("c", 2, 1)]
-    await database.close()
-
-
 async def test_many_turns_are_read_in_parts(make: Make) -> None:
     database = make()
     await database.open()
@@ -287,6 +249,14 @@ async def test_the_commands(tmp_path: Path) -> None:
         ["words", "50"],
         ["in", "all", "50"],
     ]
+    assert vixio("conversations", "search", "LOUD", "turn")[1].splitlines()[:3] == [
+        "Kitchen, conversation s",
+        f"  {shown[0]}",
+        "    user       turn it up",
+    ]
+    assert vixio("conversations", "search", "turn", "--outcome", "failed")[1] == "no turn fits\n"
+    found = vixio("conversations", "search", "--device", "Kitchen", "--json")[1]
+    assert [turn["device_name"] for turn in json.loads(found)] == ["Kitchen"]
     assert json.loads(vixio("conversations", "export", "Kitchen")[1])[0]["said"] == "It is louder."
     for named in ("Kitchen", KITCHEN, KITCHEN[:5].upper()):
         assert len(json.loads(vixio("conversations", "list", named, "--json")[1])) == 1

@@ -11,3 +11,7 @@ DROP INDEX turns_at;
 CREATE INDEX turns_at ON turns (
     at, turn, session_id, outcome, profile, wait_ms, input_tokens, output_tokens
 );
+
+DROP INDEX turns_device;
+
+CREATE INDEX turns_device ON turns (device_id, at, turn, session_id);

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
 from dataclasses import asdict
 from typing import Annotated, Any
 
-from fastapi import Path, Query
+from fastapi import Path
 from pydantic import BaseModel, Field
 
-from vixio.data.conversations.records import ConversationRecord
 from vixio.data.conversations.repository import ConversationRepository, Turns
-from vixio.data.database.database import Database
 from vixio.web.api.access import SCOPED, Service, Who
 from vixio.web.api.fields import PRINTABLE, DevicePath, Filter, Limit, Offset
 from vixio.web.api.problems import Problem
@@ -24,25 +21,6 @@ SessionPath = Annotated[
 ]
 
 
-Search = Annotated[
-    str,
-    Query(
-        max_length=128,
-        pattern=PRINTABLE,
-        description="Words that were heard or said, as they follow each other; among the newest "
-        "50,000 turns.",
-    ),
-]
-
-
-class Found(BaseModel):
-    """Where the words that were searched for come first in a conversation."""
-
-    turn: int
-    by: str = Field(description="user or assistant")
-    text: str = Field(description="The words with those around them.")
-
-
 class Conversation(BaseModel):
     """The turns of one connection. Times are milliseconds since 1970."""
 
@@ -51,7 +29,6 @@ class Conversation(BaseModel):
     began_at: int
     last_at: int
     turns: int
-    match: Found | None = Field(description="null: nothing was searched for.")
 
 
 class ConversationList(BaseModel):
@@ -101,24 +78,16 @@ class Erased(BaseModel):
 
 
 async def list_conversations(
-    service: Service,
-    device: Filter = "",
-    search: Search = "",
-    limit: Limit = 100,
-    offset: Offset = 0,
+    service: Service, device: Filter = "", limit: Limit = 100, offset: Offset = 0
 ) -> ConversationList:
-    """List conversations, of all devices or of one, or those in which words were heard or said."""
+    """List conversations, of all devices or of one."""
     device_id = (await service.device(device)).id if device else ""
-    words = " ".join(search.split())
-
-    def listed(database: Database) -> Awaitable[Sequence[ConversationRecord]]:
-        repository = ConversationRepository(database)
-        if words:
-            return repository.search(words, device_id, limit=limit, offset=offset)
-        return repository.conversations(device_id, limit=limit, offset=offset)
-
     await service.ports.turns_written()
-    found = await service.use(listed)
+    found = await service.use(
+        lambda database: ConversationRepository(database).conversations(
+            device_id, limit=limit, offset=offset
+        )
+    )
     return ConversationList(conversations=[Conversation(**asdict(each)) for each in found])
 
 

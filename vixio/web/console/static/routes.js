@@ -18,6 +18,7 @@ export const ROUTES = [
   { name: "device", within: "devices", load: () => import("./pages/device.js") },
   { name: "talk", icon: "talk", open: true, load: () => import("./pages/talk.js") },
   { name: "profiles", icon: "profiles", load: () => import("./pages/profiles.js") },
+  { name: "conversations", icon: "conversations", load: () => import("./pages/conversations.js") },
   { name: "memory", icon: "memory", load: () => import("./pages/memory.js") },
   { name: "server", icon: "server", load: () => import("./pages/server.js") },
   { name: "components", open: true, load: () => import("./pages/components.js") },

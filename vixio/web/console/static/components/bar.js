@@ -6,7 +6,7 @@ import { t } from "../lib/i18n.js";
 
 /** @typedef {{name: string, ms: number}} Stage `ms`: how long it took */
 
-const SLOW_MS = 2_000;
+export const SLOW_MS = 2_000;
 /** Behind a longer silence people ask again. */
 
 /**

@@ -1,11 +1,13 @@
 // A small chart of a value over time: an axis, the last value, and the value under the pointer.
 
 import { h, setText, svg } from "../lib/dom.js";
-import { clock } from "../lib/format.js";
+import { clock, dayName } from "../lib/format.js";
 import { t } from "../lib/i18n.js";
+import "../words/chart.js";
 
 const WIDTH = 300;
 const HEIGHT = 70;
+const DAY_MS = 86_400_000;
 
 /**
  * @typedef {object} ChartOptions
@@ -13,7 +15,7 @@ const HEIGHT = 70;
  * @property {(value: number) => string} format
  * @property {number} least how far the axis goes at least
  * @property {number} [unit] of the values: the axis ends at a round number of it
- * @property {number} spanMs how much time it shows
+ * @property {number} spanMs how much time it shows; from a day on, its samples are days
  */
 
 /**
@@ -24,13 +26,14 @@ export class Chart {
   #options;
   /** @type {number[]} */
   #at = [];
-  /** @type {number[]} */
+  /** @type {(number | null)[]} */
   #values = [];
+  #days;
   #top = 1;
   /** @type {number | null} the chosen sample, as its time: it stays chosen when others come */
   #chosen = null;
   #value = h("b", { class: "chart-value" }, "–");
-  #when = h("span", { class: "muted small" });
+  #time = h("span", { class: "muted small" });
   #most = h("span", { class: "chart-top muted small", "aria-hidden": "true" });
   #about = h("p", { class: "visually-hidden" });
   #line = svg("path", { class: "chart-line", "vector-effect": "non-scaling-stroke" });
@@ -41,6 +44,7 @@ export class Chart {
   /** @param {ChartOptions} options */
   constructor(options) {
     this.#options = options;
+    this.#days = options.spanMs >= DAY_MS ? ".days" : "";
     this.#plot = h(
       "div",
       {
@@ -54,19 +58,18 @@ export class Chart {
       this.#mark,
       this.#most,
     );
-    const minutes = Math.round(options.spanMs / 60_000);
     this.element = h(
       "figure",
       { class: "chart" },
-      h("figcaption", { class: "row spread" }, h("span", null, options.label), h("span", { class: "row" }, this.#when, this.#value)),
+      h("figcaption", { class: "row spread" }, h("span", null, options.label), h("span", { class: "row" }, this.#time, this.#value)),
       this.#plot,
-      h("div", { class: "row spread muted small", "aria-hidden": "true" }, h("span", null, t("chart.before", { minutes })), h("span", null, t("chart.now"))),
+      h("div", { class: "row spread muted small", "aria-hidden": "true" }, h("span", null, t(`chart.before${this.#days}`, this.#span())), h("span", null, t(`chart.now${this.#days}`))),
       this.#about,
     );
     this.#draw();
   }
 
-  /** Shows other values. @param {number[]} at milliseconds since 1970, rising @param {number[]} values */
+  /** Shows other values. @param {number[]} at milliseconds since 1970, rising @param {(number | null)[]} values null: there is none */
   show(at, values) {
     this.#at = at;
     this.#values = values;
@@ -74,24 +77,42 @@ export class Chart {
   }
 
   #draw() {
-    const { format, least, unit = 1, spanMs } = this.#options;
-    const count = this.#values.length;
-    this.#top = Math.max(least, unit * roundedUp(Math.max(0, ...this.#values) / unit));
-    const points = this.#values.map((_, index) => `${this.#x(index).toFixed(1)},${this.#y(index).toFixed(1)}`);
+    const { format, least, unit = 1 } = this.#options;
+    const known = this.#values.filter((each) => each !== null);
+    this.#top = Math.max(least, unit * roundedUp(Math.max(0, ...known) / unit));
+    const shown = this.#values.flatMap((each, index) => (each === null ? [] : [index]));
+    const points = shown.map((index) => `${this.#x(index).toFixed(1)},${this.#y(index).toFixed(1)}`);
+    if (points.length === 1) points.push(points[0]); // a line that is a dot
     const d = points.length ? `M${points.join("L")}` : "";
     this.#line.setAttribute("d", d);
-    this.#area.setAttribute("d", d && `${d}L${this.#x(count - 1)},${HEIGHT}L${this.#x(0)},${HEIGHT}Z`);
+    this.#area.setAttribute("d", d && `${d}L${this.#x(shown[shown.length - 1])},${HEIGHT}L${this.#x(shown[0])},${HEIGHT}Z`);
     setText(this.#most, format(this.#top));
     setText(
       this.#about,
-      count
-        ? t("chart.about", {
-          name: this.#options.label, minutes: Math.round(spanMs / 60_000),
-          last: format(this.#values[count - 1]), least: format(Math.min(...this.#values)), most: format(Math.max(...this.#values)),
+      known.length
+        ? t(`chart.about${this.#days}`, {
+          name: this.#options.label, ...this.#span(),
+          last: this.#words(this.#values.length - 1), least: format(Math.min(...known)), most: format(Math.max(...known)),
         })
         : t("chart.none"),
     );
     this.#show();
+  }
+
+  #span() {
+    const { spanMs } = this.#options;
+    return { minutes: Math.round(spanMs / 60_000), days: Math.round(spanMs / DAY_MS) };
+  }
+
+  /** @param {number} index */
+  #words(index) {
+    const value = this.#values[index];
+    return value === null || value === undefined ? "–" : this.#options.format(value);
+  }
+
+  /** @param {number} index */
+  #when(index) {
+    return (this.#days ? dayName : clock)(this.#at[index]);
   }
 
   /** @param {number} index */
@@ -102,16 +123,16 @@ export class Chart {
 
   /** @param {number} index */
   #y(index) {
-    return HEIGHT - 1 - (this.#values[index] / this.#top) * (HEIGHT - 4);
+    return HEIGHT - 1 - ((this.#values[index] ?? 0) / this.#top) * (HEIGHT - 4);
   }
 
   #show() {
     const count = this.#values.length;
     const found = this.#chosen === null ? -1 : this.#at.indexOf(this.#chosen);
     const index = found < 0 ? count - 1 : found;
-    const words = count ? this.#options.format(this.#values[index]) : "–";
+    const words = this.#words(index);
     setText(this.#value, words);
-    setText(this.#when, found < 0 ? "" : clock(this.#at[index]));
+    setText(this.#time, found < 0 ? "" : this.#when(index));
     this.#mark.hidden = found < 0;
     if (found >= 0) {
       this.#mark.style.insetInlineStart = `${(this.#x(index) / WIDTH) * 100}%`;
@@ -120,7 +141,7 @@ export class Chart {
     this.#plot.setAttribute("aria-valuemin", "0");
     this.#plot.setAttribute("aria-valuemax", String(Math.max(0, count - 1)));
     this.#plot.setAttribute("aria-valuenow", String(Math.max(0, index)));
-    this.#plot.setAttribute("aria-valuetext", count ? `${words}, ${clock(this.#at[index])}` : t("chart.none"));
+    this.#plot.setAttribute("aria-valuetext", count ? `${words}, ${this.#when(index)}` : t("chart.none"));
   }
 
   /** @param {number | null} index */

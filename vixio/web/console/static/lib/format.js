@@ -7,6 +7,16 @@ export function dateTime(ms) {
   return new Intl.DateTimeFormat(locale(), { dateStyle: "medium", timeStyle: "short" }).format(ms);
 }
 
+/** A day of a week that is near. @param {number} ms since 1970 */
+export function dayName(ms) {
+  return new Intl.DateTimeFormat(locale(), { weekday: "short", month: "short", day: "numeric" }).format(ms);
+}
+
+/** A time of the day, without seconds. @param {number} ms since 1970 */
+export function shortClock(ms) {
+  return new Intl.DateTimeFormat(locale(), { timeStyle: "short" }).format(ms);
+}
+
 /** A time of the day, with seconds. @param {number} ms since 1970 */
 export function clock(ms) {
   return new Intl.DateTimeFormat(locale(), { timeStyle: "medium" }).format(ms);

@@ -58,7 +58,7 @@ export async function page({ root, path, query, signal, title }) {
       tabs(
         [
           { name: "live", words: t("device.live"), draw: (panel, end) => conversation(panel, context, end) },
-          { name: "past", words: t("device.past"), draw: (panel, end) => past(panel, context, end) },
+          { name: "past", words: t("device.past"), draw: (panel, end) => past(panel, context, end, query) },
           { name: "tools", words: t("device.tools"), draw: (panel, end) => tools(panel, context, end) },
           { name: "details", words: t("device.details"), draw: (panel) => details(panel, context) },
         ],

@@ -1,6 +1,6 @@
 // Earlier conversations: read, saved, erased.
 
-import { button, empty, field, loading, notice } from "../../components/controls.js";
+import { button, card, empty, field, loading, notice } from "../../components/controls.js";
 import { confirmed } from "../../components/dialog.js";
 import { time } from "../../components/time.js";
 import { toast } from "../../components/toast.js";
@@ -10,37 +10,39 @@ import { watch } from "../../lib/feed.js";
 import { dateTime } from "../../lib/format.js";
 import { fill, h } from "../../lib/dom.js";
 import { t } from "../../lib/i18n.js";
+import { go } from "../../lib/router.js";
+import { save } from "../../lib/save.js";
 import { fromRecord } from "../../lib/turns.js";
 
 const PAGE = 50;
 const EXPORT_MS = 300_000;
-const TYPED_MS = 300;
 
 /**
  * @param {HTMLElement} panel
  * @param {import("../device.js").DeviceContext} context
  * @param {AbortSignal} signal
+ * @param {URLSearchParams} query `session` and `turn`: what to show first
  */
-export async function past(panel, context, signal) {
+export async function past(panel, context, signal, query) {
   const list = h("div", { class: "stack" }, loading());
-  const search = h("input", { type: "search", autocomplete: "off" });
+  const words = h("input", { type: "search", autocomplete: "off", maxLength: 128 });
+  const moment = h("div");
   let offset = 0;
   let asked = 0; // of two answers, the one to the later question counts
-  /** @type {ReturnType<typeof setTimeout>} */
-  let typed;
-  search.addEventListener("input", () => {
-    clearTimeout(typed);
-    typed = setTimeout(() => void read(true), TYPED_MS);
-  });
   fill(
     panel,
     h("div", { class: "row spread" },
-      h("div", { class: "grow" }, field(t("device.past.search"), search)),
+      h("form", { class: "row grow", role: "search", onsubmit: find },
+        h("div", { class: "grow" }, field(t("device.past.search"), words)),
+        button(t("search"), null, { icon: "search", type: "submit" })),
       h("div", { class: "row" },
-        button(t("device.export"), save, { icon: "download", small: true }),
+        button(t("device.export"), saveAll, { icon: "download", small: true }),
         button(t("device.erase"), eraseAll, { icon: "trash", kind: "danger", small: true }))),
+    moment,
     list,
   );
+  const session = query.get("session");
+  if (session) void showMoment(session, query.get("turn") ?? "");
   watch(signal, (event) => { if (event.type === "turn.ended" && event.device_id === context.device.id) follow(); }, follow);
   await read(true);
 
@@ -55,13 +57,12 @@ export async function past(panel, context, signal) {
     asked += 1;
     const mine = asked;
     try {
-      const query = { device: context.device.id, limit: PAGE, offset, search: search.value.trim() };
-      const { conversations } = await get("/conversations", query, signal);
+      const { conversations } = await get("/conversations", { device: context.device.id, limit: PAGE, offset }, signal);
       if (mine !== asked) return;
       if (anew) fill(list);
       list.querySelector(".more-button")?.remove();
       if (anew && !conversations.length) {
-        return fill(list, empty(search.value ? t("device.past.no-match") : t("device.past.none")));
+        return fill(list, empty(t("device.past.none")));
       }
       list.append(...conversations.map(element));
       offset += conversations.length;
@@ -95,8 +96,7 @@ export async function past(panel, context, signal) {
           }
         },
       },
-      h("summary", null, h("b", null, dateTime(each.began_at)), " · ", t("device.past.turns", { count: each.turns }), " · ", time(each.last_at),
-        each.match ? h("span", { class: "muted" }, " – ", each.match.text) : null),
+      h("summary", null, h("b", null, dateTime(each.began_at)), " · ", t("device.past.turns", { count: each.turns }), " · ", time(each.last_at)),
       h("div", { class: "row" }, button(t("device.erase.one"), () => eraseOne(each, folded), { icon: "trash", kind: "danger", small: true })),
       turns,
     );
@@ -129,11 +129,29 @@ export async function past(panel, context, signal) {
     });
   }
 
-  async function save() {
+  /** @param {Event} event */
+  function find(event) {
+    event.preventDefault();
+    go(["conversations"], { q: words.value.trim(), device: context.device.id });
+  }
+
+  /** Shows a conversation, and leads to one of its turns. @param {string} session @param {string} turn */
+  async function showMoment(session, turn) {
+    fill(moment, loading());
+    try {
+      const { turns } = await get(`/conversations/${part(session)}`, {}, signal);
+      const shown = turns.map((/** @type {any} */ record) => turnElement(fromRecord(record)));
+      fill(moment, card(t("device.past.moment", { when: dateTime(turns[0].at) }), h("div", { class: "turns-past" }, ...shown)));
+      const found = shown[turns.findIndex((/** @type {any} */ each) => String(each.turn) === turn)];
+      found?.classList.add("moment");
+      found?.scrollIntoView({ block: "center" });
+    } catch (error) {
+      if (!signal.aborted) fill(moment, notice("bad", /** @type {Error} */ (error).message));
+    }
+  }
+
+  async function saveAll() {
     const answer = await fetchApi("GET", `${context.path}/turns`, { timeout: EXPORT_MS, signal });
-    const url = URL.createObjectURL(await answer.blob());
-    const link = h("a", { href: url, download: `${context.name.replace(/[^\p{L}\p{N}]+/gu, "-")}.json` });
-    link.click();
-    URL.revokeObjectURL(url);
+    save(await answer.blob(), `${context.name.replace(/[^\p{L}\p{N}]+/gu, "-")}.json`);
   }
 }
