@@ -27,7 +27,7 @@ TURNS = (
     TurnRecord(
         BATH, "c", 2, 40, heard="stop", said="It's 100_ sunny!", outcome="interrupted:abort"
     ),
-    TurnRecord("chat", "d", 1, 50, heard="sunny morning", said="No.", outcome="failed"),
+    TurnRecord("chat", "d", 1, 50, heard="sunny morning", said="No, Привет.", outcome="failed"),
 )
 
 
@@ -60,6 +60,7 @@ async def test_words(database: Database) -> None:
     assert await found(database, words="灯 好的") == [("a", 2)]
     assert await found(database, words="öffne") == [("c", 1)]
     assert await found(database, words="ÖFFNE TÜR") == [("c", 1)]
+    assert await found(database, words="привет") == [("d", 1)]
     assert await found(database, words="100%") == [("a", 1)]
     assert await found(database, words="100_") == [("c", 2)]
     assert await found(database, words="sunny!") == [("c", 2)]
@@ -105,6 +106,11 @@ async def test_a_search_ends_and_goes_on(
     turns, more = await find_turns(database, TurnQuery(words="morning"), more)
     assert [turn.at for turn, _ in turns] == [10]
     assert more is None
+    monkeypatch.setattr(search, "SEARCHED", len(TURNS))
+    turns, more = await find_turns(database, TurnQuery(words="morning"))
+    assert [turn.at for turn, _ in turns] == [50, 10]
+    assert more == Place(*_key(TURNS[0]))
+    assert await find_turns(database, TurnQuery(words="morning"), more) == ([], None)
     turns, more = await find_turns(database, TurnQuery(words="灯", device_id=KITCHEN))
     assert ([turn.turn for turn, _ in turns], more) == ([2], None)
 
