@@ -221,6 +221,29 @@ async def test_a_search_goes_on_where_the_server_has_stopped(
     assert asked[:2] == ["", "99%2F1%2Fs"]
 
 
+async def test_a_part_that_fails_leaves_what_is_shown(
+    house: ConsoleHouse, open_visit: OpenVisit
+) -> None:
+    from playwright.async_api import expect
+
+    at = now_ms() - MINUTE_MS
+    await record(house, [TurnRecord("chat", "s", turn, at, heard="tea") for turn in range(25)])
+    visit = await open_visit(house)
+    page = visit.page
+    await visit.enter("#/conversations")
+    await expect(page.locator(".found-turn")).to_have_count(20)
+    visit.watch.expect(503, r"/api/v1/turns")
+    problem = {"title": "x", "status": 503, "detail": "the database cannot be reached"}
+    await page.route("**/api/v1/turns?**", lambda route: route.fulfill(status=503, json=problem))
+    more = page.get_by_role("button", name="Older ones")
+    await more.click()
+    await expect(page.locator(".toast.bad")).to_contain_text("cannot be reached")
+    await expect(page.locator(".found-turn")).to_have_count(20)
+    await page.unroute("**/api/v1/turns?**")
+    await more.click()
+    await expect(page.locator(".found-turn")).to_have_count(25)
+
+
 async def test_the_week_in_figures(house: ConsoleHouse, open_visit: OpenVisit) -> None:
     from playwright.async_api import expect
 

@@ -51,6 +51,7 @@ export function search(query, devices, signal) {
   let asked = 0; // of two answers, the one to the later question counts
   let first = true; // whether only the newest are shown
   let stale = false;
+  let shown = ""; // which turns
   let typing = false;
   /** @type {ReturnType<typeof setTimeout>} */
   let typed;
@@ -70,7 +71,8 @@ export function search(query, devices, signal) {
   devices.addEventListener("all", drawChoices);
   watch(signal, (event) => { if (event.type === "turn.ended") stale = true; }, () => { stale = true; });
   poll(signal, FOLLOW_MS, async () => {
-    if (!stale || !first || place.querySelector("details[open]")) return; // unless somebody reads
+    // Unless somebody reads, or is in the list with the keyboard.
+    if (!stale || !first || place.querySelector("details[open]") || place.contains(document.activeElement)) return;
     stale = false;
     await read(true);
   });
@@ -139,6 +141,7 @@ export function search(query, devices, signal) {
     history[replace ? "replaceState" : "pushState"](null, "", href(["conversations"], set));
     drawChips();
     drawChoices();
+    shown = "";
     fill(place, loading());
     void read(true);
   }
@@ -161,7 +164,7 @@ export function search(query, devices, signal) {
       /** @type {any[]} */
       let turns = [];
       for (let step = 0; step < STEPS && !turns.length && cursor !== null; step += 1) {
-        if (step === 1 && anew) fill(place, h("p", { class: "loading", role: "status" }, t("conversations.searching")));
+        if (step === 1 && anew && !shown) fill(place, h("p", { class: "loading", role: "status" }, t("conversations.searching")));
         const found = await get("/turns", { ...asks(), limit: PAGE, cursor }, signal);
         if (mine !== asked) return;
         turns = found.turns;
@@ -170,6 +173,8 @@ export function search(query, devices, signal) {
       show(turns, anew);
     } catch (error) {
       if (signal.aborted || mine !== asked) return;
+      if (!anew) throw error; // the button tells it
+      if (shown) return console.warn(error); // what is shown is kept
       const again = button(t("retry"), () => read(true), { icon: "refresh" });
       fill(place, notice("bad", h("p", null, /** @type {Error} */ (error).message), again));
     }
@@ -177,6 +182,9 @@ export function search(query, devices, signal) {
 
   /** @param {any[]} turns @param {boolean} anew */
   function show(turns, anew) {
+    const keys = turns.map((turn) => `${turn.session_id}/${turn.turn}`).join();
+    if (anew && keys && keys === shown) return;
+    shown = anew ? keys : "";
     if (anew) fill(place);
     place.querySelector(".more-button")?.remove();
     const list = place.querySelector("ol") ?? h("ol", { class: "found" });
