@@ -42,7 +42,6 @@ from vixio.web.api.routes import (
     statistics,
     tokens,
     trials,
-    turns,
     voices,
 )
 from vixio.web.api.service import ApiService
@@ -52,7 +51,6 @@ RESOURCES: Final = (
     control,
     events,
     conversations,
-    turns,
     statistics,
     profile_forms,
     profiles,

@@ -1,14 +1,15 @@
-"""Conversations on record: listed, shown with their timelines, erased."""
+"""Conversations on record: listed, shown with their timelines, searched, erased."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from fastapi import Path
+from fastapi import Path, Query
 from pydantic import BaseModel, Field
 
 from vixio.data.conversations.repository import ConversationRepository, Turns
+from vixio.data.conversations.search import LAST, Place, TurnQuery, find_turns
 from vixio.web.api.access import SCOPED, Service, Who
 from vixio.web.api.fields import PRINTABLE, DevicePath, Filter, Limit, Offset
 from vixio.web.api.problems import Problem
@@ -18,6 +19,32 @@ from vixio.web.api.turn_stream import TurnStream
 
 SessionPath = Annotated[
     str, Path(description="A session's id.", min_length=1, max_length=128, pattern=PRINTABLE)
+]
+
+Outcome = Literal[
+    "", "answered", "not_understood", "tool_failed", "interrupted", "failed", "unfinished"
+]
+
+Moment = Annotated[int, Query(ge=0, le=LAST.at)]
+
+PartLimit = Annotated[int, Query(ge=1, le=100)]
+
+Cursor = Annotated[
+    str,
+    Query(
+        max_length=320,
+        pattern=r"^(\d{1,18}/\d{1,18}/[^\x00-\x1f\x7f]*)?$",
+        description="As the last answer has it.",
+    ),
+]
+
+Words = Annotated[
+    str,
+    Query(
+        max_length=128,
+        pattern=PRINTABLE,
+        description="Parts of words, eight at most, that all were heard or said in the turn.",
+    ),
 ]
 
 
@@ -71,6 +98,20 @@ class TurnList(BaseModel):
     turns: list[Turn]
 
 
+class FoundTurn(Turn):
+    """A turn, with the name of its device."""
+
+    device_name: str
+
+
+class FoundTurnList(BaseModel):
+    """The newest first. There may be fewer than `limit`, even none, and yet more to come: one
+    request goes through 50,000 turns."""
+
+    turns: list[FoundTurn]
+    cursor: str | None = Field(description="To go on with; null: that was all.")
+
+
 class Erased(BaseModel):
     """What was erased."""
 
@@ -89,6 +130,41 @@ async def list_conversations(
         )
     )
     return ConversationList(conversations=[Conversation(**asdict(each)) for each in found])
+
+
+async def search_turns(
+    service: Service,
+    search: Words = "",
+    device: Filter = "",
+    person: Filter = "",
+    profile: Filter = "",
+    outcome: Outcome = "",
+    after: Moment = 0,
+    before: Moment = LAST.at,
+    limit: PartLimit = 50,
+    cursor: Cursor = "",
+) -> FoundTurnList:
+    """Find turns: by words, by the device or the person whom it belongs to, by the profile of then,
+    by outcome, and by time, from `after` to before `before`."""
+    query = TurnQuery(
+        words=search,
+        device_id=(await service.device(device)).id if device else "",
+        person=(await service.read(lambda all_: all_.people.find(person))).id if person else "",
+        profile=profile,
+        outcome=outcome,
+        after=after,
+        before=before,
+    )
+    start = LAST
+    if cursor:
+        at, turn, session = cursor.split("/", 2)
+        start = Place(int(at), int(turn), session)
+    await service.ports.turns_written()
+    found = await service.use(lambda database: find_turns(database, query, start, limit))
+    return FoundTurnList(
+        turns=[FoundTurn(**asdict(turn), device_name=name) for turn, name in found.turns],
+        cursor="/".join(map(str, found.next)) if found.next else None,
+    )
 
 
 async def show_conversation(service: Service, session: SessionPath) -> TurnStream:
@@ -125,6 +201,7 @@ def make_routes() -> Routes:
     read, write = SCOPED[Scope.CONVERSATIONS_READ], SCOPED[Scope.CONVERSATIONS_WRITE]
     of_device = "/devices/{device}/turns"
     routes.add("GET", "/conversations", list_conversations, read, errors=(404, 409))
+    routes.add("GET", "/turns", search_turns, read, errors=(404, 409))
     turns: dict[str, Any] = {"response_class": TurnStream, "documented": {200: {"model": TurnList}}}
     one = "/conversations/{session}"
     routes.add("GET", one, show_conversation, read, errors=(404, 409), **turns)
