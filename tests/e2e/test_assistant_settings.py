@@ -247,7 +247,7 @@ async def test_two_saves_at_once_leave_one_of_them_everywhere(tmp_path: Path) ->
         for _ in range(20):
             found = (await server("GET")).body
             assert found["in_force"]["assistant"]["place"] == kept
-        seen = found["changed_at"]
+        seen = (await server("GET")).body["changed_at"]
         bodies = [
             {"content": {"assistant": {"place": each}}, "changed_at": seen} for each in places
         ]

@@ -87,7 +87,7 @@ class AssistantSettingsService:
             async with self._drafted(whole) as draft:
                 await reloader.apply(draft, partial(self._file.keep, draft))
             await self._everywhere()
-        return _changed(stored, whole)
+        return _noted(stored, whole)
 
     async def undo(self) -> Sequence[str]:
         """Apply what was saved before; return the names of the sections that changed."""
@@ -100,7 +100,7 @@ class AssistantSettingsService:
                 await reloader.apply(self._file.before, self._file.back)
             await self._everywhere()
             now = await asyncio.to_thread(self._file.read)
-        return _changed(stored, now)
+        return _noted(stored, now)
 
     async def choices(self, language: str) -> Choices:
         """Return what the guide can offer for a language."""
@@ -319,5 +319,8 @@ def _at(content: Mapping[str, Any], section: str, key: str = "") -> Any:  # noqa
     return found.get(key) if isinstance(found, Mapping) else None
 
 
-def _changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    return [name for name in SECTIONS if before.get(name) != after.get(name)]
+def _noted(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """Return the names of the sections that changed, and log them."""
+    names = [name for name in SECTIONS if before.get(name) != after.get(name)]
+    _log.info("settings changed in the browser", extra={"sections": ", ".join(names)})
+    return names

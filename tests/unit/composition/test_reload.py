@@ -80,7 +80,7 @@ class App:
 
 
 async def test_a_mistake_is_one_line_and_changes_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    def load(_: Path | None = None) -> Settings:
+    def load(layer: Path | None = None) -> Settings:
         raise ConfigError("vixio.yaml:3: server.prt: there is no such key")
 
     app = App()
@@ -96,7 +96,7 @@ async def test_a_reload_waits_for_the_one_before() -> None:
     older, newer = Settings(), Settings.model_validate({"assistant": {"place": "Berlin"}})
     files = iter([older, newer])
 
-    def load(_: Path | None = None) -> Settings:
+    def load(layer: Path | None = None) -> Settings:
         settings = next(files)
         if settings is older:
             assert slow.wait(20)
