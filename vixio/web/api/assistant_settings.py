@@ -38,23 +38,13 @@ SERVERS: Final = "mcp_servers."
 class AssistantState(BaseModel):
     """The settings that are changed in the browser, and those in force."""
 
-    content: dict[str, Any] = Field(
-        description="What was saved here, by section; secrets are `***`."
-    )
-    in_force: dict[str, Any] = Field(
-        description="The same sections with all defaults and what the settings file has, masked."
-    )
-    fixed: dict[str, str] = Field(
-        description="What the settings file decides, by path, with file and line."
-    )
+    content: dict[str, Any] = Field(description="What was saved here; secrets are `***`.")
+    in_force: dict[str, Any] = Field(description="The same sections as they are used, masked.")
+    fixed: dict[str, str] = Field(description="What the settings file has: path, file and line.")
     editable: bool
     why_not: str = Field(description="Why it is not editable.")
-    problem: str = Field(
-        description="What is wrong with what was saved, which is not in force then."
-    )
-    set_up: bool = Field(
-        description="Whether something was saved here, or the settings file has asr, agent or tts."
-    )
+    problem: str = Field(description="What is wrong with the file, which is not in force then.")
+    set_up: bool = Field(description="Something was saved, or the file has asr, agent or tts.")
     can_undo: bool
     changed_at: int | None = Field(description="Milliseconds since 1970; null: never.")
 
