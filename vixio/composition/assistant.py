@@ -104,12 +104,14 @@ class AssistantSettingsService:
 
     async def choices(self, language: str) -> Choices:
         """Return what the guide can offer for a language."""
-        from vixio.composition.assistant_choices import choices  # imports `vixio setup`
 
-        language = language or self._app.settings.assistant.language
-        return await asyncio.to_thread(
-            choices, language, lambda base_url: not self._connection(base_url)[1]
-        )
+        def found() -> Choices:
+            from vixio.composition.assistant_choices import choices  # imports `vixio setup`
+
+            own = self._app.settings.assistant.language
+            return choices(language or own, lambda url: not self._connection(url)[1])
+
+        return await asyncio.to_thread(found)
 
     async def models(self, base_url: str, key: str) -> Models:
         """Return the models of a server. ``key``: ``***`` for the one that is known."""
@@ -117,12 +119,11 @@ class AssistantSettingsService:
         whole, mistakes = await asyncio.to_thread(self._connection, base_url, key)
         if mistakes:
             raise Unusable(mistakes[0][1], "no_key")
-        from vixio.composition.assistant_trials import models
-
-        section = whole["agent"]
+        trials, section = await asyncio.to_thread(_trials), whole["agent"]
         try:
             key = expanded(section.get("api_key", ""), os.environ, ConfigError, str)
-            return await models(section.get("base_url", ""), key)
+            found: Models = await trials.models(section.get("base_url", ""), key)
+            return found
         except ConfigError:
             raise Unusable("its variable is not set", "no_key") from None
         except ValidationError as error:
@@ -133,24 +134,22 @@ class AssistantSettingsService:
 
     async def try_part(self, part: str, content: dict[str, Any]) -> PartTrial:
         """Use a part once with a content that is not saved."""
-        from vixio.composition.assistant_trials import try_part
-
-        reloader = self._editable()
+        reloader, trials = self._editable(), await asyncio.to_thread(_trials)
         whole = self._completed(content, await asyncio.to_thread(self._file.read))
         async with self._file.locked("trial", 0):
             async with self._drafted(whole) as draft:
                 settings = await asyncio.to_thread(reloader.read, draft)
             if part.startswith(SERVERS) and part.removeprefix(SERVERS) not in settings.mcp_servers:
                 raise Mistaken([(part, "there is no such server")])
-            trial = self._trial = asyncio.create_task(try_part(settings, part), name="try settings")
+            trial = self._trial = asyncio.create_task(trials.try_part(settings, part))
             try:
                 await asyncio.wait((trial,))
             finally:
                 await cancel_and_wait(trial)
         if trial.cancelled():
             raise NotNow("the server stops")
-        found = trial.result()
-        return found.model_copy(update={"detail": clean(found.detail, whole, settings)})
+        detail = clean(trial.result().detail, whole, settings)
+        return trial.result().model_copy(update={"detail": detail})
 
     async def install(self, names: Sequence[str]) -> Installation:
         """Begin to install choices."""
@@ -293,6 +292,13 @@ def _refused(content: Mapping[str, Any]) -> Iterator[None]:
         name = f'"name": "{error.provider}"' if isinstance(error, ProviderError) else "\0"
         path = next((each for each in PROVIDERS if name in json.dumps(content.get(each))), "")
         raise Mistaken([(path, clean(str(error), content))]) from None
+
+
+def _trials() -> Any:  # noqa: ANN401 - a module
+    """Import what tries parts; takes a few tenths of a second."""
+    from vixio.composition import assistant_trials
+
+    return assistant_trials
 
 
 def clean(text: str, content: Mapping[str, Any], settings: Settings | None = None) -> str:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import os
-import sysconfig
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, Final
@@ -13,8 +11,7 @@ from vixio.cli.setup.choices import EARS, VOICES, Choice
 from vixio.cli.setup.interview import LANGUAGES
 from vixio.cli.setup.pace import LIMIT_S, PAUSE_S, Pace, pace_here
 from vixio.cli.setup.services import SERVICES, Service
-from vixio.cli.setup.trial import is_there
-from vixio.core.extras import how_to_install, install_command
+from vixio.composition.assistant_install import is_installed, remedy
 from vixio.web.api.assistant_settings import Choices, KnownTag, PartChoice, ServiceChoice
 
 HOME_ASSISTANT: Final = "http://homeassistant.local:8123"
@@ -42,21 +39,6 @@ def choices(language: str, key_known: Callable[[str], bool]) -> Choices:
         preferred={"asr": heard.name, "tts": voices[pace.preferred(voices, heard)].name},
         home_assistant={"url": HOME_ASSISTANT},
     )
-
-
-def is_installed(choice: Choice) -> bool:
-    """Return whether all that a choice needs is there."""
-    return choice.is_installed() and (not choice.model or is_there(choice.model))
-
-
-def remedy(choice: Choice) -> str:
-    """Return what a person has to do to install a choice; empty: the server can."""
-    if choice.extra is None or choice.is_installed():
-        return ""
-    writable = os.access(sysconfig.get_path("purelib"), os.W_OK)
-    if install_command(choice.extra) is not None and writable:
-        return ""
-    return how_to_install(choice.extra)
 
 
 def _part(choice: Choice, pace: Pace) -> PartChoice:

@@ -8,6 +8,7 @@ import logging
 import os
 import re
 import signal
+import sysconfig
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from time import monotonic
@@ -32,6 +33,9 @@ LIMIT_S: Final = 1_800.0
 KILL_S: Final = 5.0
 """After which a program that was asked to end is killed."""
 
+OUTPUT_BYTES: Final = 4_096
+"""Of a program's output that are kept: its last line comes in pieces."""
+
 LINE_CHARS: Final = 200
 
 _CONTROL: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f]")
@@ -46,6 +50,7 @@ class Installer:
         self._presence = presence
         self._alone = alone
         self._state = Installation()
+        self._output = b""
         self._began = 0.0
         self._changed_at = 0
         self._task: asyncio.Task[None] | None = None
@@ -53,8 +58,6 @@ class Installer:
 
     async def begin(self, names: Sequence[str]) -> Installation:
         """Begin to install the choices of these keys. Raises Mistaken, NotNow."""
-        from vixio.composition.assistant_choices import remedy  # imports `vixio setup`
-
         known = {each.key: each for each in (*EARS, *VOICES)}
         if unknown := [name for name in names if name not in known]:
             raise Mistaken([("choices", f"there is no {', '.join(unknown)}")])
@@ -91,7 +94,7 @@ class Installer:
     async def _run(self, chosen: Sequence[Choice], begun: asyncio.Future[None]) -> None:
         async with self._alone():
             self._state = Installation(state="running", names=[each.key for each in chosen])
-            self._began, self._changed_at = monotonic(), now_ms()
+            self._began, self._changed_at, self._output = monotonic(), now_ms(), b""
             begun.set_result(None)
             failed = "it was ended with the server"
             try:
@@ -105,8 +108,6 @@ class Installer:
 
     async def _installed(self, chosen: Sequence[Choice]) -> str:
         """Install; return what went wrong, empty if nothing did."""
-        from vixio.composition.assistant_choices import is_installed
-
         missing = [each for each in chosen if not await asyncio.to_thread(is_installed, each)]
         extras = [
             each.extra for each in missing if each.extra is not None and not each.is_installed()
@@ -146,12 +147,29 @@ class Installer:
                 await _end(process)
 
     def _note(self, piece: bytes) -> None:
-        lines = re.split(r"[\r\n]+", piece.decode("utf-8", "replace"))
-        for line in reversed(lines):
+        self._output = (self._output + piece)[-OUTPUT_BYTES:]
+        for line in reversed(re.split(r"[\r\n]+", self._output.decode("utf-8", "replace"))):
             if words := _CONTROL.sub("", line).strip():
                 shown = without_passwords(words)[:LINE_CHARS]
                 self._state = self._state.model_copy(update={"line": shown})
                 return
+
+
+def is_installed(choice: Choice) -> bool:
+    """Return whether all that a choice needs is there. Blocking, and imports what tries parts."""
+    from vixio.cli.setup.trial import is_there
+
+    return choice.is_installed() and (not choice.model or is_there(choice.model))
+
+
+def remedy(choice: Choice) -> str:
+    """Return what a person has to do to install a choice; empty: the server can."""
+    if choice.extra is None or choice.is_installed():
+        return ""
+    writable = os.access(sysconfig.get_path("purelib"), os.W_OK)
+    if install_command(choice.extra) is not None and writable:
+        return ""
+    return how_to_install(choice.extra)
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

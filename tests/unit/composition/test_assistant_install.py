@@ -11,15 +11,15 @@ import pytest
 
 from tests.support.waiting import until
 from vixio.cli.setup.choices import Choice
-from vixio.composition import assistant_choices, assistant_install
+from vixio.composition import assistant_install
 from vixio.composition.assistant_file import AssistantFile
 from vixio.composition.assistant_install import Installer
 from vixio.core.local_cluster import LocalCluster
 from vixio.web.api.assistant_settings import Mistaken, NotNow
 
-WORKS = "print('Collecting'); print('\\x1b[32mInstalled from https://u:secret@index/x\\x1b[0m')"
+WORKS = "print('Collecting', end='', flush=True); print(' it', flush=True); print('\\x1b[32mInstalled from https://u:secret@index/x\\x1b[0m')"
 FAILS = "import sys; print('no space left'); sys.exit(3)"
-HANGS = "import os, time; print('waiting', os.getpid(), flush=True); time.sleep(600)"
+HANGS = "import os, time; print('waiting', os.getpid(), '!', flush=True); time.sleep(600)"
 JOE = "tts.joe"
 
 
@@ -36,7 +36,6 @@ class House:
             return self.program
 
         monkeypatch.setattr(assistant_install, "install_command", install_command)
-        monkeypatch.setattr(assistant_choices, "install_command", install_command)
         monkeypatch.setattr(Choice, "is_installed", lambda _: False)
         self.installer = self.another()
 
@@ -49,9 +48,8 @@ class House:
         self.program = [sys.executable, "-c", script]
 
     async def ended(self) -> str:
-        while (found := await self.installer.state()).state == "running":  # noqa: ASYNC110 - a program
-            await asyncio.sleep(0.01)
-        return found.state
+        await until(lambda: self.installer._now().state != "running", what="its end")
+        return (await self.installer.state()).state
 
 
 @pytest.fixture
@@ -65,8 +63,7 @@ async def test_a_choice_is_installed(house: House) -> None:
     house.runs(WORKS)
     begun = await house.installer.begin([JOE, JOE])
     assert (begun.state, begun.names) == ("running", [JOE])
-    async with asyncio.timeout(30):
-        assert await house.ended() == "done"
+    assert await house.ended() == "done"
     found = await house.installer.state()
     assert found.line == "Installed from https://***@index/x"
     assert house.asked[-1] == ("joe",)
@@ -75,21 +72,19 @@ async def test_a_choice_is_installed(house: House) -> None:
 async def test_what_went_wrong_is_told(house: House) -> None:
     house.runs(FAILS)
     await house.installer.begin([JOE])
-    async with asyncio.timeout(30):
-        assert await house.ended() == "failed"
+    assert await house.ended() == "failed"
     found = await house.installer.state()
     assert found.error.startswith("no space left; by itself: ")
     assert "joe" in found.error
     house.runs(WORKS)
     await house.installer.begin([JOE])
-    async with asyncio.timeout(30):
-        assert await house.ended() == "done"
+    assert await house.ended() == "done"
 
 
 async def test_one_at_a_time_of_all_processes_and_ended_with_the_server(house: House) -> None:
     house.runs(HANGS)
     await house.installer.begin([JOE])
-    await until(lambda: "waiting" in house.installer._now().line, what="its line")
+    await until(lambda: house.installer._now().line.endswith("!"), what="its line")
     number = int(house.installer._now().line.split()[1])
     for each in (house.installer, house.another()):
         with pytest.raises(NotNow):
