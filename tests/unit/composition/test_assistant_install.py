@@ -17,7 +17,11 @@ from vixio.composition.assistant_install import Installer
 from vixio.core.local_cluster import LocalCluster
 from vixio.web.api.assistant_settings import Mistaken, NotNow
 
-WORKS = "print('Collecting', end='', flush=True); print(' it', flush=True); print('\\x1b[32mInstalled from https://u:secret@index/x\\x1b[0m')"
+WORKS = """
+print('Collecting', end='', flush=True)
+print(' it', flush=True)
+print('\x1b[32mInstalled from https://u:secret@index/x\x1b[0m')
+"""
 FAILS = "import sys; print('no space left'); sys.exit(3)"
 HANGS = "import os, time; print('waiting', os.getpid(), '!', flush=True); time.sleep(600)"
 JOE = "tts.joe"
