@@ -16,6 +16,8 @@ from typing import Any, Final
 
 from pydantic import BaseModel, SecretBytes, SecretStr
 
+from vixio.core.greetings import WakeGreetings
+from vixio.core.replacements import Replacements
 from vixio.settings.key_path import KeyPath, show_path
 from vixio.settings.origin import Origin
 from vixio.settings.provider import ProviderSection
@@ -98,6 +100,8 @@ class _Writer:
         key = path[-1]
         if isinstance(key, str) and not _is_ours(value):
             hidden = hidden or hides(key, value, declared)
+        if isinstance(value, Replacements | WakeGreetings):  # which are mappings in a file, too
+            value = dict(value.pairs if isinstance(value, Replacements) else value.by_word)
         match value:
             case ProviderSection():
                 return self._provider(value, path, given=given, hidden=hidden)

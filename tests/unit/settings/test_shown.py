@@ -216,6 +216,13 @@ def test_what_is_no_secret_is_shown() -> None:
     assert MASK not in text_of(Settings())
 
 
+def test_words_of_several_are_shown_as_in_a_file() -> None:
+    own = {"corrections": {"weak see oh": "Vixio"}, "wake_reply": {"hi esp": "Yes?"}}
+    found = shown(Settings.model_validate({"assistant": own})).values["assistant"]
+    assert found["corrections"] == {"weak see oh": "Vixio"}
+    assert found["wake_reply"] == {"hi esp": ["Yes?"]}
+
+
 @pytest.mark.parametrize("text", ["at 12:30 in https://a.example.org/x, say", "a: b", "C:/x y@z"])
 def test_texts_without_a_password_are_left_alone(text: str) -> None:
     planted = Settings.model_validate({"assistant": {"place": text}})

@@ -6,8 +6,9 @@ import { has, t } from "../lib/i18n.js";
 import { stagesOf } from "../lib/turns.js";
 import "../words/turn.js";
 import { stageBar } from "./bar.js";
-import { badge } from "./controls.js";
+import { badge, button } from "./controls.js";
 import { icon } from "./icon.js";
+import { teach } from "./teach.js";
 
 /** @typedef {import("../lib/turns.js").Turn} Turn */
 
@@ -19,6 +20,8 @@ export class TurnElement extends HTMLElement {
   #errors = h("div", { class: "errors" });
   #foot = h("div", { class: "turn-foot" });
   #drawn = "";
+  /** The device whose turn it is: what it has misheard can be corrected. */
+  device = "";
 
   connectedCallback() {
     if (!this.firstChild) this.append(this.#heard, this.#tools, this.#said, this.#errors, this.#foot);
@@ -81,21 +84,24 @@ export class TurnElement extends HTMLElement {
     const models = modelWords(turn.models);
     const said = turn.heard ? ["answered"] : ["answered", "not_understood"]; // by the bubble
     const odd = turn.over && !said.includes(turn.outcome) && !turn.interrupted && turn.outcome;
+    const misheard = this.device && turn.over && (turn.heard || turn.outcome === "not_understood");
     fill(
       this.#foot,
       stages.length ? stageBar(stages) : null,
       h("p", { class: "small muted" },
         [clock(turn.at), ...models].join(" · "),
-        odd ? [" ", badge(words(turn.outcome), /fail/.test(odd) ? "bad" : "warn")] : null),
+        odd ? [" ", badge(words(turn.outcome), /fail/.test(odd) ? "bad" : "warn")] : null,
+        misheard ? [" ", button(t("teach"), () => teach(this.device, turn.heard), { small: true })] : null),
     );
   }
 }
 
 customElements.define("vx-turn", TurnElement);
 
-/** @param {Turn} turn */
-export function turnElement(turn) {
+/** @param {Turn} turn @param {string} [device] whose it is */
+export function turnElement(turn, device = "") {
   const element = /** @type {TurnElement} */ (document.createElement("vx-turn"));
+  element.device = device;
   element.show(turn);
   return element;
 }

@@ -204,7 +204,7 @@ export function search(query, devices, signal) {
   function element(record) {
     return h("li", { class: "found-turn" },
       h("p", { class: "row" }, momentLink(devices, record), h("span", { class: "muted small" }, dateTime(record.at))),
-      turnElement(fromRecord(record)));
+      turnElement(fromRecord(record), record.device_id));
   }
 
   async function saveAll() {

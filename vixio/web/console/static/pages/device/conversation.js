@@ -48,7 +48,7 @@ export async function conversation(panel, context, signal) {
     if (element) {
       element.show(turn);
     } else {
-      element = turnElement(turn);
+      element = turnElement(turn, context.device.id);
       elements.set(turn.key, element);
       list.querySelector(".empty")?.remove();
       list.append(element);

@@ -90,7 +90,7 @@ export async function past(panel, context, signal, query) {
           fill(turns, loading());
           try {
             const found = await get(`/conversations/${part(each.session_id)}`, {}, signal);
-            fill(turns, ...found.turns.map((/** @type {any} */ record) => turnElement(fromRecord(record))));
+            fill(turns, ...found.turns.map((/** @type {any} */ record) => turnElement(fromRecord(record), context.device.id)));
           } catch (error) {
             if (!signal.aborted) fill(turns, notice("bad", /** @type {Error} */ (error).message));
           }
@@ -140,7 +140,7 @@ export async function past(panel, context, signal, query) {
     fill(moment, loading());
     try {
       const { turns } = await get(`/conversations/${part(session)}`, {}, signal);
-      const shown = turns.map((/** @type {any} */ record) => turnElement(fromRecord(record)));
+      const shown = turns.map((/** @type {any} */ record) => turnElement(fromRecord(record), context.device.id));
       fill(moment, card(t("device.past.moment", { when: dateTime(turns[0].at) }), h("div", { class: "turns-past" }, ...shown)));
       const found = shown[turns.findIndex((/** @type {any} */ each) => String(each.turn) === turn)];
       found?.classList.add("moment");
