@@ -132,6 +132,8 @@ async def test_devices_are_claimed_and_managed(tmp_path: Path) -> None:
         assert [each["client_id"] for each in tokens] == [config.client_id] * 2
         renamed = await call("PATCH", f"/devices/{config.device_id}", {"name": "Bath"})
         assert renamed.body["name"] == "Bath"
+        moved = await call("PATCH", "/devices/Bath", {"place": "First floor"})
+        assert (moved.body["name"], moved.body["place"]) == ("Bath", "First floor")
         assert (await call("GET", "/devices/Bath")).body["id"] == config.device_id
         blocked = await call("POST", "/devices/Bath/block", {"reason": "lost"})
         assert blocked.body["state"] == "blocked"

@@ -334,6 +334,9 @@ async def test_the_banner_and_who_may_see_what(tmp_path: Path) -> None:
         port = api.server.http_url.rpartition(":")[2]
         assert shown["ota_url"] == f"http://192.0.2.7:{port}/xiaozhi/ota/"
         assert (shown["language"], shown["access"], shown["processes"]) == ("de", "allow_list", 1)
+        assert shown["troubles"].keys() <= {"providers"}  # they may be loading
+        api.server.app.readiness.add("scales", lambda: "out of balance")
+        assert (await reader("GET", "/server")).body["troubles"]["scales"] == "out of balance"
         async with asyncio.timeout(60):
             while (up := (await reader("GET", "/server")).body["uptime_s"]) < 1:  # noqa: ASYNC110 - of the answers
                 await asyncio.sleep(0.05)

@@ -85,6 +85,9 @@ class OperatorView:
             language=info.language,
             access=info.access,
             uptime_s=round(time.monotonic() - self._began, 1),
+            troubles={
+                each.name: each.reason for each in self._app.readiness.results() if not each.ok
+            },
         )
 
     def parts(self) -> PartList:

@@ -54,7 +54,8 @@ class AssignedProfiles:
         return person if person in self._known.people else ""
 
     def _names(self, standing: Standing) -> dict[str, str]:
-        names = {"name": standing.name, "user": self._known.people.get(standing.person, "")}
+        user = self._known.people.get(standing.person, "")
+        names = {"name": standing.name, "place": standing.place, "user": user}
         return {key: name for key, name in names.items() if name}
 
     def _section(self, content: Mapping[str, Any], profile: str = "") -> DeviceSection | None:

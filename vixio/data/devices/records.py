@@ -63,6 +63,7 @@ class Standing:
     granted: str = ""
     """The id of the token that it got with its code, valid since the claim of that code."""
     name: str = ""
+    place: str = ""
     profile: str = ""
     person: str = ""
     """The id of the person that it belongs to; empty: nobody."""
@@ -124,6 +125,8 @@ class DeviceRecord:
     """As :attr:`Standing.granted`; None: there is none."""
     rssi: int | None
     """Strength of its Wi-Fi signal when it last stated one to OTA, in dBm."""
+    place: str
+    """Where it was said to stand; empty: where the settings and its profile say."""
 
     @classmethod
     def of(cls, row: Row) -> DeviceRecord:
@@ -151,6 +154,7 @@ class DeviceRecord:
             tokens_from=self.tokens_from,
             granted=self.granted or "",
             name=self.name,
+            place=self.place,
             profile=self.profile or "",
             person=self.person_id or "",
         )

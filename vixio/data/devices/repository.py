@@ -206,12 +206,19 @@ class DeviceRepository:
         async with self._database.transaction(write=False) as transaction:
             return await DeviceTable(transaction).some(ids)
 
-    async def rename(self, device_id: str, name: str, actor: str) -> DeviceRecord:
-        """Give a device another name; empty: none. Raises RegistryError."""
-        name = checked_text(name)
-        async with self._changing(device_id, actor, "renamed", name=name) as changing:
+    async def rename(
+        self, device_id: str, name: str | None, actor: str, place: str | None = None
+    ) -> DeviceRecord:
+        """Give a device another name, and say where it stands; empty: none, None: as before.
+
+        Raises RegistryError.
+        """
+        words = {"name": name, "place": place}
+        given = {key: checked_text(each) for key, each in words.items() if each is not None}
+        async with self._changing(device_id, actor, "renamed", **given) as changing:
             devices, device, _ = changing
-            await devices.set(device.id, name=name)
+            if given:
+                await devices.set(device.id, **given)
         return await self.device(device_id)
 
     async def assign(self, device_id: str, profile: str, actor: str) -> DeviceRecord:

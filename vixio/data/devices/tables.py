@@ -128,7 +128,7 @@ class DeviceTable:
     async def standings(self) -> dict[str, Standing]:
         """Return what decides about each device, by its id."""
         rows = await self._in.fetch(
-            f"SELECT {_GRANTED}, id, name, profile, person_id, client_id, "  # noqa: S608 - from above
+            f"SELECT {_GRANTED}, id, name, place, profile, person_id, client_id, "  # noqa: S608 - from above
             "claimed_at, blocked_at, block_reason, tokens_from, "
             "CASE WHEN hmac_key <> '' AND verified_at IS NULL THEN 1 ELSE 0 END AS unproven "
             "FROM devices"
@@ -142,6 +142,7 @@ class DeviceTable:
                 tokens_from=row["tokens_from"],
                 granted=row["granted"] or "",
                 name=row["name"],
+                place=row["place"],
                 profile=row["profile"] or "",
                 person=row["person_id"] or "",
             )

@@ -42,6 +42,7 @@ class LastWords(BaseModel):
     at: int
     heard: str = Field(description="The words of the user, 200 characters at most.")
     said: str = Field(description="The words of the assistant, likewise.")
+    outcome: str = Field(description="What became of it: answered, failed:REASON, ...")
 
 
 class Device(BaseModel):
@@ -145,7 +146,7 @@ async def last_turns(
 
 def _last(turn: TurnRecord) -> LastWords:
     heard, said = turn.heard[:MAX_CHARS], turn.said[:MAX_CHARS]
-    return LastWords(at=turn.at, heard=heard, said=said)
+    return LastWords(at=turn.at, heard=heard, said=said, outcome=turn.outcome)
 
 
 class DeviceStream(StreamingResponse):

@@ -28,6 +28,7 @@ class ServerFacts(BaseModel):
     language: str
     access: str
     uptime_s: float
+    troubles: dict[str, str]
 
 
 class Candidate(BaseModel):

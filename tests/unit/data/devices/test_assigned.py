@@ -35,6 +35,8 @@ def test_the_registry_stands_between_patterns_and_the_devices_own_section() -> N
     assert (profile.language, profile.place) == ("de", "home")
     assert profile.user == "Ada", "the settings' own section is the last word"
     assert profile.name == "Kitchen"
+    known.standings[KITCHEN] = Standing(place="Hall", profile="child")
+    assert profiles_of(known)(Device(KITCHEN)).place == "Hall"
 
 
 def test_a_change_is_seen_at_the_next_look_and_equal_ones_are_one_object() -> None:

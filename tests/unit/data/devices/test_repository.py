@@ -326,6 +326,9 @@ async def test_a_device_is_found_by_its_name(make: Make) -> None:
         with pytest.raises(RegistryError, match="2 devices are called"):
             await here.repository.device("Küche")
         assert (await here.repository.rename(BATH, "", "me")).name == ""
+        await here.repository.rename(KITCHEN, None, "me", "Ground floor")
+        kitchen = await here.repository.rename(KITCHEN, None, "me")
+        assert (kitchen.name, kitchen.place) == ("Küche", "Ground floor")
 
 
 @pytest.mark.parametrize("wrong", ["", "kitchen sink", "a2a/x", "x" * 200])

@@ -86,9 +86,10 @@ class AddBody(Body):
 
 
 class RenameBody(Body):
-    """Another name."""
+    """Another name or place. What is left out stays; an empty one is taken away."""
 
-    name: Name
+    name: Name | None = None
+    place: Name | None = Field(default=None, description="Over that of its profile.")
 
 
 class BlockBody(Body):
@@ -149,10 +150,10 @@ async def add_device(service: Service, who: Who, body: AddBody) -> Device:
 
 
 async def rename_device(service: Service, who: Who, device: DevicePath, body: RenameBody) -> Device:
-    """Give a device another name; an empty one takes it away."""
+    """Give a device another name, or say where it stands; an empty one takes it away."""
     known = await service.device(device)
     found = await service.with_repository(
-        lambda repository: repository.rename(known.id, body.name, who.actor)
+        lambda repository: repository.rename(known.id, body.name, who.actor, body.place)
     )
     return await shown(service, who, found)
 

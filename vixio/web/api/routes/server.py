@@ -49,6 +49,10 @@ class ServerStatus(BaseModel):
     processes: int
     language: str = Field(description="Of the assistant, where a device has none of its own.")
     access: str = Field(description="Which devices may use it: open, allow_list or activation.")
+    troubles: dict[str, str] = Field(
+        description="Checks of the readiness page that the process which answers does not pass, "
+        "as `database`, with their reasons."
+    )
 
 
 class AuditEntry(BaseModel):
@@ -93,6 +97,7 @@ async def show_server(service: Service) -> ServerStatus:
         processes=max(1, len(found.get("workers", ()))),
         language=facts.language,
         access=facts.access,
+        troubles=facts.troubles,
         version=__version__,
         status=str(found.get("status", "")),
         **{
@@ -104,11 +109,11 @@ async def show_server(service: Service) -> ServerStatus:
 
 async def show_ota_code(service: Service) -> Response:
     """Return the OTA URL as a QR code, to be read with a phone beside the device."""
-    picture = await asyncio.to_thread(_picture, service.ports.view.facts().ota_url)
+    picture = await asyncio.to_thread(code_picture, service.ports.view.facts().ota_url)
     return Response(picture, media_type=SVG)
 
 
-def _picture(text: str) -> bytes:
+def code_picture(text: str) -> bytes:
     """Return a text as a QR code: black on white, with the border of the norm."""
     import segno  # a few milliseconds, when the first code is asked for
 
