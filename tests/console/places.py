@@ -32,12 +32,21 @@ class Place:
 PLACES: Final = (
     Place("login", "login", "input[type=password]", signed_in=False),
     Place("talk", "talk", "main button", signed_in=False),
-    Place("components", "components", "main .card", signed_in=False),
+    Place("components", "components", "main .card", signed_in=False, pictured=False),
+    Place(
+        "home",
+        "home",
+        "main:has(.home-turns):has(.home-troubles li):has(.home-cards .line) h1",
+    ),
+    Place("add", "add", ".add-step .qr[src]"),
+    Place("add-device", "add", ".add-there", "/{device}", pictured=False),
     Place("devices", "devices", ".device-list .device"),
     Place("device", "device", "vx-turn", "/{device}"),
     Place("device-past", "device", "[role=tabpanel]", "/{device}/past", pictured=False),
-    Place("device-tools", "device", "[role=tabpanel]", "/{device}/tools"),
-    Place("device-details", "device", "main option[value=butler]", "/{device}/details"),
+    Place("device-tools", "device", "[role=tabpanel]", "/{device}/tools", pictured=False),
+    Place(
+        "device-details", "device", "main option[value=butler]", "/{device}/details", pictured=False
+    ),
     Place("profiles", "profiles", "main a[href$=butler]"),
     Place("profile", "profiles", "main [data-path]", "/butler"),
     Place("conversations", "conversations", ".found vx-turn"),
@@ -45,7 +54,7 @@ PLACES: Final = (
     Place("memory-announce", "memory", "main textarea", "/announce", pictured=False),
     Place("memory-people", "memory", "[role=tabpanel] a", "/people"),
     Place("memory-device", "memory", "[role=tabpanel] .card", "/devices/{device}"),
-    Place("server", "server", "[role=slider][aria-valuetext*=MB]", unsteady=".qr"),
+    Place("server", "server", "[role=slider][aria-valuetext*=MB]"),
     Place("server-parts", "server", ".part[data-source]", "/parts"),
     Place("server-log", "server", ".log-lines li", "/log", pictured=False),
     Place("server-settings", "server", ".setting-section", "/settings", pictured=False),

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
+from vixio.web.api.routes.server import SVG, code_picture
+
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, Route
 
@@ -38,6 +40,8 @@ CODE: Final = "246810"
 
 PLACE: Final = "192.168.1.20:8003"
 """Where the server is, instead of a port that was free."""
+
+OTA_URL: Final = f"http://{PLACE}/xiaozhi/ota/"
 
 FILE: Final = "/home/pi/.local/share/vixio/api_password"
 """Where the password is, instead of a folder of the run."""
@@ -141,6 +145,9 @@ async def hold_still(context: BrowserContext) -> None:
     await context.clock.set_fixed_time(NOW)
 
     async def answer(route: Route) -> None:
+        if route.request.url.endswith("/ota-qr.svg"):
+            await route.fulfill(body=code_picture(OTA_URL), content_type=SVG)
+            return
         found = await route.fetch()
         if "json" not in found.headers.get("content-type", ""):
             await route.fulfill(response=found)

@@ -36,25 +36,6 @@ async def add_rooms(http: aiohttp.ClientSession) -> None:
             assert answer.status == 201
 
 
-async def test_a_device_is_claimed_in_one_click(house: ConsoleHouse, open_visit: OpenVisit) -> None:
-    from playwright.async_api import expect
-
-    visit = await open_visit(house)
-    await visit.enter("#/devices")
-    device, starting = await house.visitor(house.device(device_id=KITCHEN))
-    page = visit.page
-    code = page.locator(".claim .code")
-    await expect(code).to_have_text((await device.wait_for_activation()).code)
-    await page.get_by_role("button", name="Add", exact=True).click()
-    await page.get_by_label("Name", exact=True).fill("Kitchen")
-    await page.get_by_role("dialog").get_by_role("button", name="Add").click()
-    await starting  # it is let in
-    await expect(page.locator(".claim")).to_have_count(0)
-    await expect(row(page, "Kitchen").locator("vx-state")).to_have_text("Ready")
-    await device.close()
-    await expect(row(page, "Kitchen").locator("vx-state")).to_have_text("Asleep")
-
-
 async def test_a_conversation_is_seen_as_it_happens(
     house: ConsoleHouse, open_visit: OpenVisit
 ) -> None:
@@ -195,7 +176,7 @@ async def test_what_cannot_work_while_a_device_sleeps_is_off(
 async def test_devices_are_renamed_and_forgotten_in_the_list(
     house: ConsoleHouse, open_visit: OpenVisit
 ) -> None:
-    from playwright.async_api import expect
+    from playwright.async_api import Route, expect
 
     async with house.api() as http:
         await add_rooms(http)
@@ -208,12 +189,16 @@ async def test_devices_are_renamed_and_forgotten_in_the_list(
     await dialog.get_by_role("button", name="Save").click()
     await expect(row(page, "Attic")).to_be_visible()
 
-    visit.watch.expect(404, r"/api/v1/devices/claim")
-    await page.get_by_role("button", name="Add a device").click()
-    dialog = page.get_by_role("dialog", name="Add a device")
-    await dialog.get_by_label("Code").fill("000000")
-    await dialog.get_by_role("button", name="Add").click()
-    await expect(dialog.locator(".notice.bad")).to_contain_text("000000")  # where it was typed
+    async def refuse(route: Route) -> None:
+        await route.fulfill(status=503, json={"detail": "busy, try again"})
+
+    visit.watch.expect(503, r"/api/v1/announcements")
+    await page.route("**/api/v1/announcements", refuse)
+    await page.get_by_role("button", name="Announce").click()
+    dialog = page.get_by_role("dialog", name="Announce on all devices")
+    await dialog.get_by_label("What to say").fill("Dinner is ready.")
+    await dialog.get_by_role("button", name="Announce").click()
+    await expect(dialog.locator(".notice.bad")).to_contain_text("busy")  # where it was typed
     await expect(page.locator(".toast")).to_have_count(0)
     await dialog.get_by_role("button", name="Cancel").click()
     for name in ("Room 1", "Attic"):

@@ -21,6 +21,7 @@ async def path(visit: Visit) -> str:
 async def test_a_wrong_password_is_said_and_the_right_one_works(
     shared_house: ConsoleHouse, open_visit: OpenVisit
 ) -> None:
+    await shared_house.password()  # it is made behind the first answers
     visit = await open_visit(shared_house)
     visit.watch.expect(401, r"/api/v1/login$")
     await visit.go()
@@ -35,8 +36,8 @@ async def test_a_wrong_password_is_said_and_the_right_one_works(
     assert await path(visit) == "#/login"
 
     await visit.sign_in()
-    await visit.page.wait_for_url("**#/devices")
-    await visit.page.get_by_role("heading", name="Devices").wait_for()
+    await visit.page.wait_for_url("**#/home")
+    await visit.page.get_by_role("heading", name="Home").wait_for()
 
 
 async def test_a_link_of_the_command_signs_in_once(
@@ -47,8 +48,8 @@ async def test_a_link_of_the_command_signs_in_once(
     assert link.startswith(f"http://127.0.0.1:{shared_house.http_port}/console/#/login?link=")
     visit = await open_visit(shared_house)
     await visit.page.goto(link)
-    await visit.page.wait_for_url("**#/devices")
-    await visit.page.get_by_role("heading", name="Devices").wait_for()
+    await visit.page.wait_for_url("**#/home")
+    await visit.page.get_by_role("heading", name="Home").wait_for()
     await visit.page.go_back()
     assert "link=" not in visit.page.url, "it is not left in the history"
 
@@ -58,7 +59,7 @@ async def test_a_link_of_the_command_signs_in_once(
     await other.page.get_by_text("this link was used, or is over").wait_for()
     assert await path(other) == "#/login"
     await other.sign_in()
-    await other.page.wait_for_url("**#/devices")
+    await other.page.wait_for_url("**#/home")
 
 
 async def test_a_link_leads_on_after_the_login(
@@ -146,21 +147,24 @@ async def test_the_keyboard_alone_is_enough(
     await visit.page.locator("input[type=password]:focus").wait_for()
     await keys.type(await shared_house.password())
     await keys.press("Enter")
-    await visit.page.get_by_role("heading", name="Devices").wait_for()
+    await visit.page.get_by_role("heading", name="Home").wait_for()
     await visit.page.reload()
     await visit.settled()
     await keys.press("Tab")
     assert await visit.page.evaluate("() => document.activeElement.className") == "skip"
     await keys.press("Enter")
     assert await visit.page.evaluate("() => document.activeElement.id") == "main"
-    await press_until(visit, "Add a device")
+    await visit.page.locator("nav").get_by_role("link", name="Devices").focus()
+    await keys.press("Enter")
+    await visit.page.get_by_role("heading", name="Devices").wait_for()
+    await press_until(visit, "Announce")
     await keys.press("Enter")
     await visit.page.get_by_role("dialog").wait_for()
     assert await visit.page.evaluate("() => !!document.activeElement.closest('dialog')")
     await keys.press("Escape")
     await visit.page.get_by_role("dialog").wait_for(state="detached")
     words = await visit.page.evaluate("() => document.activeElement.textContent")
-    assert words.strip() == "Add a device", "the focus returns to where it was"
+    assert words.strip() == "Announce", "the focus returns to where it was"
 
 
 async def press_until(visit: Visit, words: str) -> None:

@@ -49,7 +49,7 @@ async def test_from_the_first_login_to_the_last(
         await visit.go()
         await visit.settled()
         await visit.sign_in()
-        await visit.page.get_by_role("heading", name="Devices").wait_for()
+        await visit.page.get_by_role("heading", name="Home").wait_for()
         await _talk(visit)
         device, starting = await home.visitor(home.device(device_id=KITCHEN, mode="manual"))
         await _claim(visit)
@@ -90,11 +90,14 @@ async def _talk(visit: Visit) -> None:
 
 async def _claim(visit: Visit) -> None:
     page = visit.page
-    await page.get_by_role("link", name="Devices", exact=True).click()
+    await page.get_by_role("link", name="Home").click()
+    await page.get_by_role("link", name="Add it").click()
     await page.get_by_role("button", name="Add", exact=True).click()
+    await page.get_by_text("It is there").wait_for()
     await page.get_by_label("Name", exact=True).fill("Kitchen")
-    await page.get_by_role("dialog").get_by_role("button", name="Add").click()
-    await page.get_by_role("link", name="Kitchen").wait_for()
+    await page.get_by_role("button", name="Save").click()
+    await page.locator(".toast", has_text="Saved.").wait_for()
+    await page.get_by_role("link", name="Devices", exact=True).click()
 
 
 async def _watch(visit: Visit, device: SimulatedDevice) -> None:

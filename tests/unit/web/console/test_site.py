@@ -15,8 +15,8 @@ from vixio.transports.admission.hosts import HostPolicy
 from vixio.web.console.assets import TYPES, read_assets
 from vixio.web.console.site import POLICY, ConsoleSite
 
-NAMED = ("http://www.w3.org/", "http://localhost${port}")
-"""URLs in the files of which nothing is fetched: namespaces, and a way to the microphone."""
+NAMED = ("http://www.w3.org/", "http://localhost${port}", "http://192.168.4.1")
+"""URLs in the files of which nothing is fetched: namespaces, a way to the microphone, a device."""
 
 
 @pytest.fixture

@@ -89,7 +89,7 @@ function drawSide() {
   );
   fill(
     side,
-    h("a", { href: href([signedIn ? "devices" : "talk"]), class: "brand" }, h("span", { class: "logo", "aria-hidden": "true" }), "Vixio"),
+    h("a", { href: href([signedIn ? "home" : "talk"]), class: "brand" }, h("span", { class: "logo", "aria-hidden": "true" }), "Vixio"),
     h("nav", { "aria-label": t("nav.label") }, ...links),
     h(
       "div",
@@ -123,7 +123,7 @@ function show() {
   const { path, query } = place();
   const route = routeOf(path[0] ?? "");
   const signedIn = login() !== null;
-  if (!path.length) return go([signedIn ? "devices" : "login"], {}, { replace: true });
+  if (!path.length) return go([signedIn ? "home" : "login"], {}, { replace: true });
   if (route && !route.open && !signedIn) {
     return go(["login"], { to: location.hash.slice(1) }, { replace: true });
   }

@@ -14,7 +14,9 @@
 /** @type {Route[]} */
 export const ROUTES = [
   { name: "login", open: true, load: () => import("./pages/login.js") },
+  { name: "home", icon: "home", load: () => import("./pages/home.js") },
   { name: "devices", icon: "devices", load: () => import("./pages/devices.js") },
+  { name: "add", within: "devices", load: () => import("./pages/add.js") },
   { name: "device", within: "devices", load: () => import("./pages/device.js") },
   { name: "talk", icon: "talk", open: true, load: () => import("./pages/talk.js") },
   { name: "profiles", icon: "profiles", load: () => import("./pages/profiles.js") },

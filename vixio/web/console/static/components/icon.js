@@ -3,6 +3,7 @@
 import { svg } from "../lib/dom.js";
 
 const PATHS = {
+  home: "M3.5 11L12 4l8.5 7M6 9.5V20h12V9.5M10 20v-5h4v5",
   devices: "M7 3h10v18H7zM11 18h2",
   talk: "M12 3a3 3 0 0 0-3 3v6a3 3 0 0 0 6 0V6a3 3 0 0 0-3-3zM5 11v1a7 7 0 0 0 14 0v-1M12 19v3",
   profiles: "M4 7h10M18 7h2M4 17h2M10 17h10M14 4v6M6 14v6",

@@ -198,7 +198,7 @@ export function applyEvent(device, event) {
   if (event.type === "session.closed") {
     if (device.live && device.live.session_id !== event.session_id) return false; // an older one
     const { heard = "", said = "" } = device.live ?? {};
-    if (heard || said) device.last = { at: event.at, heard, said };
+    if (heard || said) device.last = { ...device.last, at: event.at, heard, said };
     device.online = false;
     device.live = null;
     device.last_seen = event.at;
@@ -229,6 +229,9 @@ export function applyEvent(device, event) {
     case "speech.played":
     case "speech.interrupted":
       if (event.text !== undefined) live.said = event.text;
+      return true;
+    case "turn.ended":
+      device.last = { at: event.at, heard: live.heard, said: live.said, outcome: event.outcome };
       return true;
   }
   return false;

@@ -17,6 +17,15 @@ export function shortClock(ms) {
   return new Intl.DateTimeFormat(locale(), { timeStyle: "short" }).format(ms);
 }
 
+const WEEK_MS = 6 * 86_400_000;
+
+/** A time that is near, as short as it is clear: of today the time alone, of this week with its day. @param {number} ms since 1970 */
+export function near(ms, now = Date.now()) {
+  if (new Date(ms).toDateString() === new Date(now).toDateString()) return shortClock(ms);
+  if (Math.abs(ms - now) > WEEK_MS) return dateTime(ms);
+  return new Intl.DateTimeFormat(locale(), { weekday: "long", hour: "numeric", minute: "2-digit" }).format(ms);
+}
+
 /** A time of the day, with seconds. @param {number} ms since 1970 */
 export function clock(ms) {
   return new Intl.DateTimeFormat(locale(), { timeStyle: "medium" }).format(ms);

@@ -2,6 +2,7 @@
 
 import { badge, button, empty, field, loading, notice, select, showError } from "../components/controls.js";
 import { confirmed, openDialog } from "../components/dialog.js";
+import { icon } from "../components/icon.js";
 import { stateBadge } from "../components/state.js";
 import { time } from "../components/time.js";
 import { toast } from "../components/toast.js";
@@ -37,7 +38,7 @@ export function page({ root, signal, title }) {
       h("h1", null, t("nav.devices")),
       h("div", { class: "row" },
         button(t("devices.announce"), announce, { icon: "bell" }),
-        button(t("devices.claim"), () => claim(), { icon: "plus", kind: "primary" }))),
+        h("a", { href: href(["add"]), class: "button primary" }, icon("plus"), h("span", null, t("devices.claim"))))),
     waiting,
     h("div", { class: "filters" },
       field(t("search"), search),
@@ -88,7 +89,7 @@ export function page({ root, signal, title }) {
     for (const id of [...chosen]) if (!devices.all.has(id)) chosen.delete(id);
     setText(count, t("devices.count", { count: found.length, total: devices.all.size, online: [...devices.all.values()].filter((each) => each.online).length }));
     if (!devices.all.size) {
-      return fill(place, empty(t("devices.none"), h("a", { href: href(["talk"]), class: "button primary" }, t("devices.none.talk"))));
+      return fill(place, empty(t("devices.none"), h("a", { href: href(["talk"]), class: "button plain" }, t("devices.none.talk"))));
     }
     if (!found.length) return fill(place, empty(t("devices.no-match")));
     const wanted = found.map((device) => {
@@ -112,7 +113,7 @@ export function page({ root, signal, title }) {
         h("div", null,
           h("p", null, h("b", null, t("devices.new", { board: device.board || t("devices.unknown") })), " ", h("span", { class: "code mono" }, device.code)),
           h("p", { class: "small" }, [device.id, device.address, device.firmware].filter(Boolean).join(" · "))),
-        button(t("devices.claim.this"), () => claim(device), { kind: "primary" }))));
+        h("a", { href: href(["add", device.id]), class: "button primary" }, t("devices.claim.this")))));
   }
 
   function drawSeveral() {
@@ -126,26 +127,6 @@ export function page({ root, signal, title }) {
       button(t("devices.block"), blockAll, { small: true, kind: "danger" }),
       button(t("devices.forget"), forgetAll, { small: true, kind: "danger", icon: "trash" }),
       button(t("devices.unchoose"), () => { chosen.clear(); draw(); }, { small: true }),
-    );
-  }
-
-  /** @param {any} [device] */
-  async function claim(device) {
-    const code = h("input", { type: "text", inputmode: "numeric", autocomplete: "one-time-code", required: true, value: device?.code ?? "" });
-    const name = h("input", { type: "text", maxLength: 64, autocomplete: "off" });
-    await openDialog(
-      {
-        title: device ? t("devices.claim.title", { board: device.board || device.id }) : t("devices.claim"),
-        act: t("devices.claim.act"),
-        run: async () => {
-          const found = await post("/devices/claim", { code: code.value.trim(), name: name.value.trim() });
-          toast(t("devices.claimed", { name: found.name || found.id }));
-          await devices.readOne(found.id);
-          draw();
-        },
-      },
-      field(t("devices.code"), code, { hint: t("devices.code.hint") }),
-      field(t("devices.name"), name, { hint: t("devices.name.hint") }),
     );
   }
 

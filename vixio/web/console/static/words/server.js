@@ -6,9 +6,6 @@ import "./server-firmware.js";
 
 addWords({
   en: {
-    copy: "Copy",
-    copied: "Copied.",
-    "copy.failed": "The browser does not let the page copy. Select the text and copy it.",
     "server.overview": "Overview",
     "server.parts": "Parts",
     "server.log": "Log",
@@ -34,7 +31,6 @@ addWords({
     "server.devices": "{connected} connected, {claimed} claimed, {known} known",
     "server.address": "Address for devices",
     "server.address.text": "Enter this OTA URL in the Wi-Fi settings of a device, under Advanced.",
-    "server.address.qr": "The OTA URL as a QR code",
     "server.load": "The last hour",
     "server.load.devices": "Devices connected",
     "server.load.turns": "Turns per minute",
@@ -124,9 +120,6 @@ addWords({
     "server.source.console": "console",
   },
   zh: {
-    copy: "复制",
-    copied: "已复制。",
-    "copy.failed": "浏览器不允许此页面复制，请选中文本后手动复制。",
     "server.overview": "概览",
     "server.parts": "组件",
     "server.log": "日志",
@@ -152,7 +145,6 @@ addWords({
     "server.devices": "已连接 {connected} 台，已认领 {claimed} 台，共 {known} 台",
     "server.address": "设备接入地址",
     "server.address.text": "请在设备配网页面的“高级选项”中填写此 OTA 地址。",
-    "server.address.qr": "OTA 地址二维码",
     "server.load": "最近一小时",
     "server.load.devices": "已连接设备",
     "server.load.turns": "每分钟对话轮数",

@@ -2,9 +2,9 @@
 
 import { badge, card } from "../../components/controls.js";
 import { Chart } from "../../components/chart.js";
-import { copyButton } from "../../components/copy.js";
-import { fetchApi, get } from "../../lib/api.js";
-import { fill, h, setText } from "../../lib/dom.js";
+import { otaAddress } from "../../components/ota.js";
+import { get } from "../../lib/api.js";
+import { fill, h } from "../../lib/dom.js";
 import { bytes, duration, number } from "../../lib/format.js";
 import { has, locale, t } from "../../lib/i18n.js";
 import { poll } from "../../lib/poll.js";
@@ -47,7 +47,7 @@ export function overview(panel, signal) {
         drawFacts(facts, found);
         if (found.ota_url === url) return;
         url = found.ota_url;
-        drawAddress(address, url, signal);
+        fill(address, h("p", null, t("server.address.text")), otaAddress(url, signal));
       }),
       step(trouble, "/server/load", { minutes: MINUTES }, (load) => {
         SERIES.forEach((each, index) => charts[index].show(load.at, each.values(load)));
@@ -83,19 +83,6 @@ function drawFacts(place, found) {
       h("dt", null, t("nav.devices")), h("dd", null, t("server.devices", { connected: found.connected, claimed: found.devices_claimed, known: found.devices_known })),
     ),
   );
-}
-
-/** @param {HTMLElement} place @param {string} url @param {AbortSignal} signal */
-function drawAddress(place, url, signal) {
-  const picture = h("img", { class: "qr", alt: t("server.address.qr"), width: 148, height: 148 });
-  const words = h("code", { class: "ota" });
-  setText(words, url);
-  fill(place, h("p", null, t("server.address.text")), words, h("div", { class: "row" }, picture, copyButton(() => url)));
-  fetchApi("GET", "/server/ota-qr.svg", { signal }).then(async (response) => {
-    const blob = URL.createObjectURL(await response.blob());
-    picture.onload = picture.onerror = () => URL.revokeObjectURL(blob);
-    picture.src = blob;
-  }).catch(() => picture.remove()); // the address stands beside it
 }
 
 /** @param {number} seconds */
