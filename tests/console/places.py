@@ -13,6 +13,7 @@ class Place:
     ``more``: what follows in its address; ``{device}`` is the id of a device with a conversation.
     ``route``: its name in ``routes.js``. ``ready``: what is there when all is drawn, as a selector.
     ``unsteady``: what differs from run to run and is hidden in pictures, as a selector.
+    ``refused``: requests whose answer 422 is expected, as a pattern.
     ``pictured``: false where a picture would show what is another in each run, or nothing of use.
     """
 
@@ -22,6 +23,7 @@ class Place:
     more: str = ""
     signed_in: bool = True
     unsteady: str = ""
+    refused: str = ""
     pictured: bool = True
 
     def address(self, device: str) -> str:
@@ -49,6 +51,18 @@ PLACES: Final = (
     ),
     Place("profiles", "profiles", "main a[href$=butler]"),
     Place("profile", "profiles", "main [data-path]", "/butler"),
+    Place("assistant", "assistant", "[data-part=tools] .empty", unsteady="[data-part] .mono"),
+    Place("assistant-setup", "assistant", ".picks.columns", "/setup", pictured=False),
+    Place(
+        "assistant-model",
+        "assistant",
+        ".pick",
+        "/setup/agent",
+        unsteady=".pick [role=status]",
+        refused="/assistant/models$",
+    ),
+    Place("assistant-voice", "assistant", ".pick", "/setup/tts", pictured=False),
+    Place("assistant-tools", "assistant", "main form .empty", "/setup/tools", pictured=False),
     Place("conversations", "conversations", ".found vx-turn"),
     Place("memory", "memory", "[role=tabpanel] li, [role=tabpanel] tr"),
     Place("memory-announce", "memory", "main textarea", "/announce", pictured=False),

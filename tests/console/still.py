@@ -93,6 +93,8 @@ def _number(value: float, key: str) -> float:
     if isinstance(value, int) and value in _TIMES:
         future = value > time.time() * 1000 + AGO_MS
         return NOW_MS + AHEAD_MS if future else NOW_MS - AGO_MS
+    if key == "wait_s":
+        return 0.2 if value >= 0.05 else 0
     if key == "ms" or key.endswith("_ms"):
         return 120
     return 3 * 3600 if key == "uptime_s" else value

@@ -65,6 +65,8 @@ async def visits(inhabited: ConsoleHouse, browser: Browser) -> AsyncIterator[Ope
 @asynccontextmanager
 async def at(visit: Visit, place: Place) -> AsyncIterator[None]:
     """Be at a page, with what it shows. What is wrong in it fails this test and no other."""
+    if place.refused:
+        visit.watch.expect(422, place.refused)
     try:
         await visit.go(place.address(TALKING))
         await visit.settled()

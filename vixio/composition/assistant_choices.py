@@ -12,6 +12,8 @@ from vixio.cli.setup.interview import LANGUAGES
 from vixio.cli.setup.pace import LIMIT_S, PAUSE_S, Pace, pace_here
 from vixio.cli.setup.services import SERVICES, Service
 from vixio.composition.assistant_install import is_installed, remedy
+from vixio.core.language_tags import covers
+from vixio.language.phrasebook import LANGUAGES as PHRASES
 from vixio.web.api.assistant_settings import Choices, KnownTag, PartChoice, ServiceChoice
 
 HOME_ASSISTANT: Final = "http://homeassistant.local:8123"
@@ -36,6 +38,7 @@ def choices(language: str, key_known: Callable[[str], bool]) -> Choices:
         ears=[_part(each, pace) for each in ears],
         voices=[_part(each, pace) for each in voices],
         services=[_service(each, key_known) for each in SERVICES],
+        phrasebook=covers(PHRASES, language),
         preferred={"asr": heard.name, "tts": voices[pace.preferred(voices, heard)].name},
         home_assistant={"url": HOME_ASSISTANT},
     )

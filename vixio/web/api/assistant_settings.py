@@ -91,6 +91,7 @@ class Choices(BaseModel):
     ears: list[PartChoice]
     voices: list[PartChoice]
     services: list[ServiceChoice]
+    phrasebook: bool = Field(description="Whether the phrase book has phrases in it.")
     preferred: dict[str, str] = Field(description="A name for asr, and one for tts.")
     home_assistant: dict[str, str]
 

@@ -3,7 +3,7 @@
 import "./words/common.js";
 import { button, notice, select } from "./components/controls.js";
 import { icon } from "./components/icon.js";
-import { post } from "./lib/api.js";
+import { get, post } from "./lib/api.js";
 import { fill, h } from "./lib/dom.js";
 import { feedState, onFeedState, startFeed } from "./lib/feed.js";
 import { language, locale, setLanguage, t } from "./lib/i18n.js";
@@ -101,6 +101,7 @@ function drawSide() {
         : h("a", { href: href(["login"]), class: "button plain" }, icon("person"), h("span", null, t("sign-in"))),
     ),
   );
+  side.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" }); // the bar of a phone
 }
 
 async function signOut() {
@@ -123,7 +124,7 @@ function show() {
   const { path, query } = place();
   const route = routeOf(path[0] ?? "");
   const signedIn = login() !== null;
-  if (!path.length) return go([signedIn ? "home" : "login"], {}, { replace: true });
+  if (!path.length) return void land(signedIn);
   if (route && !route.open && !signedIn) {
     return go(["login"], { to: location.hash.slice(1) }, { replace: true });
   }
@@ -133,6 +134,13 @@ function show() {
   if (at === shownAt) return;
   shownAt = at;
   void open(route, path.slice(1), query);
+}
+
+/** Shows the first page: on a fresh server the one that sets it up. @param {boolean} signedIn */
+async function land(signedIn) {
+  if (!signedIn) return go(["login"], {}, { replace: true });
+  const { set_up: ready, editable } = await get("/assistant").catch(() => ({ set_up: true, editable: false }));
+  if (!place().path.length) go(editable && !ready ? ["assistant", "setup"] : ["home"], {}, { replace: true });
 }
 
 /** @param {Route | undefined} route @param {string[]} path @param {URLSearchParams} query */

@@ -20,6 +20,7 @@ export const ROUTES = [
   { name: "device", within: "devices", load: () => import("./pages/device.js") },
   { name: "talk", icon: "talk", open: true, load: () => import("./pages/talk.js") },
   { name: "profiles", icon: "profiles", load: () => import("./pages/profiles.js") },
+  { name: "assistant", icon: "assistant", load: () => import("./pages/assistant.js") },
   { name: "conversations", icon: "conversations", load: () => import("./pages/conversations.js") },
   { name: "memory", icon: "memory", load: () => import("./pages/memory.js") },
   { name: "server", icon: "server", load: () => import("./pages/server.js") },

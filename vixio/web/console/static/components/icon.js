@@ -7,6 +7,7 @@ const PATHS = {
   devices: "M7 3h10v18H7zM11 18h2",
   talk: "M12 3a3 3 0 0 0-3 3v6a3 3 0 0 0 6 0V6a3 3 0 0 0-3-3zM5 11v1a7 7 0 0 0 14 0v-1M12 19v3",
   profiles: "M4 7h10M18 7h2M4 17h2M10 17h10M14 4v6M6 14v6",
+  assistant: "M12 3v4M6 7h12v10H6zM9.5 11v2M14.5 11v2M3 10v4M21 10v4M8 21h8",
   conversations: "M4 4h12v9H9l-4 3.5V13H4zM19 9h1v9h-1v3l-3.5-3H10",
   memory: "M12 20s-8-5-8-11a4.5 4.5 0 0 1 8-2.8A4.5 4.5 0 0 1 20 9c0 6-8 11-8 11z",
   server: "M4 4h16v7H4zM4 13h16v7H4zM8 7.5h.01M8 16.5h.01",
@@ -40,6 +41,7 @@ const PATHS = {
   left: "M15 5l-7 7 7 7",
   copy: "M9 9h11v11H9zM5 15H4V4h11v1",
   pause: "M8 5v14M16 5v14",
+  up: "M12 19V5M6 11l6-6 6 6",
   upload: "M12 16V5M7 9l5-5 5 5M5 20h14",
 };
 

@@ -10,6 +10,9 @@ import { poll } from "../../lib/poll.js";
 import { href } from "../../lib/router.js";
 import { nameOf } from "./awake.js";
 
+/** Of providers, those that the page Assistant chooses. */
+const CHOSEN = new Set(["asr", "agent", "tts"]);
+
 const EVERY_MS = 10_000;
 const MOST = 5;
 /** Devices of one kind of trouble that are named. */
@@ -85,9 +88,9 @@ function aboutServer(server) {
 function aboutParts(parts) {
   return [
     ...parts.providers.filter((/** @type {any} */ each) => each.state === "failed").map((/** @type {any} */ each) =>
-      trouble("bad", "part", ["server", "parts"], { part: t(`home.part.${each.kind}`), name: each.name, reason: each.detail || each.reason })),
+      trouble("bad", "part", CHOSEN.has(each.kind) ? ["assistant"] : ["server", "parts"], { part: t(`home.part.${each.kind}`), name: each.name, reason: each.detail || each.reason })),
     ...parts.sources.filter((/** @type {any} */ each) => each.state === "failed" || each.faults.length).map((/** @type {any} */ each) =>
-      trouble("warn", "source", ["server", "parts"], { name: each.name, reason: each.faults.map((/** @type {any} */ fault) => fault.reason).join("; ") })),
+      trouble("warn", "source", each.type === "mcp" ? ["assistant"] : ["server", "parts"], { name: each.name, reason: each.faults.map((/** @type {any} */ fault) => fault.reason).join("; ") })),
   ];
 }
 

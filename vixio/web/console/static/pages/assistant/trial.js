@@ -1,0 +1,52 @@
+// Trials of parts that are not saved: each is used once, as in a turn.
+
+import { ApiError, fetchApi, request } from "../../lib/api.js";
+import { duration } from "../../lib/format.js";
+import { t } from "../../lib/i18n.js";
+
+/** @typedef {{ok: boolean, ms: number | null, first_ms: number | null, detail: string, tools: string[]}} Result */
+
+const TIMEOUT_MS = 90_000; // loading of a local model has 60 s, its use 20 s
+
+const WAIT_MS = 1_000;
+const WAITS = 60;
+
+/** @type {Promise<unknown>} the server tries one part at a time */
+let last = Promise.resolve();
+
+/** Tries a part with a content. @param {string} part such as `asr` @param {any} content @param {AbortSignal} signal @returns {Promise<Result>} */
+export function tried(part, content, signal) {
+  const mine = last.then(() => inTurn(() => request("POST", "/assistant/try", { body: { part, content }, signal, timeout: TIMEOUT_MS }), signal));
+  last = mine.catch(() => undefined);
+  return mine;
+}
+
+/** Waits for a trial that another page began. @param {() => Promise<any>} act @param {AbortSignal} signal */
+async function inTurn(act, signal) {
+  for (let times = 0; ; times += 1) {
+    try {
+      return await act();
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status !== 409 || times >= WAITS || signal.aborted) throw error;
+    }
+    await new Promise((done) => setTimeout(done, WAIT_MS));
+  }
+}
+
+/** The milliseconds that a part adds to a turn. @param {Result} result */
+export const waitMs = (result) => result.first_ms ?? result.ms ?? 0;
+
+/** @param {Result} result */
+export function resultWords(result) {
+  if (!result.ok) return result.detail || t("assistant.try.failed");
+  return t("assistant.try.took", { time: duration(waitMs(result)) });
+}
+
+/** Plays a sentence in a voice. @param {any} tts a section @param {string} language @param {HTMLAudioElement} audio @param {AbortSignal} signal */
+export async function play(tts, language, audio, signal) {
+  const response = await fetchApi("POST", "/voices/sample", { body: { tts, language }, signal });
+  const url = URL.createObjectURL(await response.blob());
+  audio.onended = audio.onerror = () => URL.revokeObjectURL(url);
+  audio.src = url;
+  await audio.play();
+}
