@@ -48,7 +48,7 @@ addWords({
     "home.trouble.part": "{part}, {name}, has failed: {reason}",
     "home.trouble.part.act": "Look and try it",
     "home.trouble.source": "The tools of {name} do not all work: {reason}",
-    "home.trouble.source.act": "See the parts",
+    "home.trouble.source.act": "Look at them",
     "home.trouble.waiting": "A new {board} waits to be added. It shows the code {code}.",
     "home.trouble.waiting.act": "Add it",
     "home.trouble.turn": "{name} had no answer to what was said last.",
