@@ -132,7 +132,7 @@ async def test_enter_leads_from_nothing_to_an_assistant(
         assert (await asked(house, "what time is it")).startswith("It is ")
         await page.goto("about:blank")
         await visit.go()
-        await page.wait_for_url("**#/devices")
+        await page.wait_for_url("**#/home")
         await visit.settled()
 
 
@@ -513,7 +513,7 @@ async def test_where_it_cannot_be_changed_the_reason_is_said(
 
         await visit.context.route(re.compile(r"/assistant$"), refuse)
         page = await begin(visit)
-        await page.wait_for_url("**#/devices")
+        await page.wait_for_url("**#/home")
         await visit.go("#/assistant")
         await page.get_by_text("there are nodes").wait_for()
         assert await page.locator(".assistant-page [data-part] button").count() == 0

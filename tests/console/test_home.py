@@ -155,8 +155,8 @@ async def test_what_failed_is_named_with_what_mends_it(
             await trouble(page, "Kitchen").get_by_role("link", name="See why").click()
             await expect(page.locator("vx-turn .turn-error")).to_be_visible()
             await page.go_back()
-            await trouble(page, "lights").get_by_role("link", name="See the parts").click()
-            await expect(page.locator(".part[data-source=lights]")).to_be_visible()
+            await trouble(page, "lights").get_by_role("link", name="Look at them").click()
+            await expect(page.locator("[data-part=tools]")).to_contain_text("lights")
 
 
 async def test_errors_of_the_log_lead_to_it(house: ConsoleHouse, open_visit: OpenVisit) -> None:

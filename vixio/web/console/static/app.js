@@ -101,7 +101,10 @@ function drawSide() {
         : h("a", { href: href(["login"]), class: "button plain" }, icon("person"), h("span", null, t("sign-in"))),
     ),
   );
-  side.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" }); // the bar of a phone
+  const nav = side.querySelector("nav"); // on a phone a bar that may be wider than the window
+  const current = /** @type {HTMLElement | null} */ (nav?.querySelector("[aria-current]") ?? null);
+  // scrollIntoView would have the next Tab go on from there, and not from the top of the page.
+  if (nav && current) nav.scrollLeft = current.offsetLeft - nav.offsetLeft - (nav.clientWidth - current.offsetWidth) / 2;
 }
 
 async function signOut() {

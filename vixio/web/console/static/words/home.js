@@ -95,7 +95,7 @@ addWords({
     "home.trouble.part": "{part} {name} 出错：{reason}",
     "home.trouble.part.act": "查看并测试",
     "home.trouble.source": "{name} 的工具不能全部使用：{reason}",
-    "home.trouble.source.act": "查看组件",
+    "home.trouble.source.act": "去看看",
     "home.trouble.waiting": "新设备 {board} 等待添加，显示验证码 {code}。",
     "home.trouble.waiting.act": "添加",
     "home.trouble.turn": "{name} 没能回答最近一次的问题。",
