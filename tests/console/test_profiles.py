@@ -60,19 +60,24 @@ async def enter(visit: Visit) -> None:
     await visit.page.locator(".page-profiles h1").wait_for()
 
 
-async def make(visit: Visit, name: str, *, like: str = "") -> Page:
+async def make(visit: Visit, name: str, *, begin: str = "An empty one") -> Page:
     """Make a profile in the list, and be in its editor."""
     page = visit.page
     await enter(visit)
     await page.get_by_role("button", name="New profile").first.click()
     dialog = page.get_by_role("dialog")
-    await dialog.get_by_label("Name").fill(name)
-    if like:
-        await dialog.get_by_label("Begin with").select_option(like)
+    await dialog.get_by_role("radio", name=begin).check()
+    await dialog.get_by_label("Name", exact=True).fill(name)
     await dialog.get_by_role("button", name="Create").click()
     await page.get_by_role("heading", level=1, name=name).wait_for()
     await field(page, "language").wait_for()
     return page
+
+
+async def unfold(page: Page, part: str) -> None:
+    """Show a part of the long form, which stands behind *More*."""
+    await page.locator(".long-form > summary").click()
+    await page.locator(f'.part-of-form[data-part="{part}"] > summary').click()
 
 
 async def stored(http: aiohttp.ClientSession, name: str) -> dict[str, Any]:
@@ -88,18 +93,27 @@ async def test_a_profile_is_written_and_used(house: ConsoleHouse, open_visit: Op
         assert await tells_time(device)
         page = await make(visit, "Butler")
         await page.get_by_role("checkbox", name="Kitchen").check()
-        await page.locator(".for-devices", has_text="Kitchen").wait_for()
 
         await field(page, "language").fill("klingon!")
         await page.locator('[data-path="language"][aria-invalid="true"]').wait_for()
         error = page.locator(".field", has=field(page, "language")).locator(".field-error")
         assert "language tag" in await error.inner_text()
         assert await save(page).is_disabled()
+        await page.locator(".save-bar .mistakes li", has_text="language tag").wait_for()
         await field(page, "language").fill("en")
+        await unfold(page, "words")
         await field(page, "wake_reply").fill(GREETING)
+        bar = page.locator(".save-bar")
+        await bar.get_by_text("Language · Greeting").wait_for()
+        await bar.get_by_text("Unsaved changes, for 1 device").wait_for()
+        await bar.get_by_role("button", name="What will change").click()
         change = page.locator(".changes li", has_text="wake_reply")
         await change.locator("ins", has_text=GREETING).wait_for()
+        await page.locator(".for-devices", has_text="Kitchen").wait_for()
+        await check_accessibility(page)
+        await bar.get_by_role("button", name="What will change").click()
         assert await error.inner_text() == ""
+        await page.locator('.part-of-form[data-part="tools"] > summary').click()
         await field(page, "tools.deny").fill("get_time")
         await field(page, "tools.deny").press("Enter")
         await check_accessibility(page)
@@ -121,6 +135,7 @@ async def test_a_profile_is_written_and_used(house: ConsoleHouse, open_visit: Op
             return await tells_time(device)
 
         await until_async(returned, what="the device to follow the old profile")
+        await page.locator("summary", has_text="History").click()
         first = page.locator(".versions > li").nth(1)
         await first.get_by_role("button", name="Restore this").click()
         await page.get_by_role("dialog").get_by_role("button", name="Restore").click()
@@ -144,8 +159,13 @@ async def test_a_voice_is_heard_before_it_is_chosen(
         return (await played(page)).loud_seconds > 0.5
 
     await until_async(loud, what="the sample")
-    assert await page.locator(".save-bar").is_hidden(), "to hear a voice changes nothing"
+    nothing = page.locator(".save-bar").get_by_text("Nothing is changed.")
+    assert await nothing.is_visible(), "to hear a voice changes nothing"
+    inherited = page.get_by_role("radio", name="as the settings say")
+    assert await inherited.is_checked()
     await page.get_by_role("radio", name="German").check()
+    assert not await inherited.is_checked()
+    await unfold(page, "tts")
     await field(page, "tts.rate").fill("900")
     await page.locator('[data-path="tts.rate"][aria-invalid="true"]').wait_for()
     await field(page, "tts.rate").fill("140")
@@ -172,6 +192,7 @@ async def test_a_profile_is_tried_before_it_is_saved(
             return turn
 
         assert "get_time" in await (await ask()).inner_text()
+        await unfold(page, "tools")
         await field(page, "tools.deny").fill("get_time")
         await field(page, "tools.deny").press("Enter")
         denied = await (await ask()).inner_text()
@@ -179,8 +200,9 @@ async def test_a_profile_is_tried_before_it_is_saved(
         assert "not understood" in denied
         assert await card.get_by_text("a new conversation begins").count() == 1
 
+        await page.locator('.part-of-form[data-part="words"] > summary').click()
         await field(page, "wake_reply").fill(GREETING)
-        await page.locator(".changes li", has_text="wake_reply").wait_for()
+        await page.locator(".save-bar .what", has_text="Greeting").wait_for()
         voice = page.get_by_role("region", name="Try it by voice")
         await voice.get_by_role("button", name="Try on it").click()
         banner = page.locator(".trial-banner")
@@ -222,10 +244,11 @@ async def tried(http: aiohttp.ClientSession, device: str) -> dict[str, Any] | No
 async def test_form_and_json_edit_the_same(house: ConsoleHouse, open_visit: OpenVisit) -> None:
     visit = await open_visit(house)
     page = await make(visit, "Plain")
+    await unfold(page, "words")
     await page.get_by_text("As JSON, for engineers").click()
     area = page.get_by_label("Content of the profile")
     await area.fill(json.dumps({"place": "Ulm", "tts": {"name": "espeak", "rate": 120}}))
-    await field(page, "tts.rate").wait_for()
+    await page.locator('.part-of-form[data-part="tts"] > summary').click()
     assert await field(page, "place").input_value() == "Ulm"
     assert await field(page, "tts.rate").input_value() == "120"
     await field(page, "place").fill("Bath")
@@ -234,7 +257,7 @@ async def test_form_and_json_edit_the_same(house: ConsoleHouse, open_visit: Open
     await page.locator("textarea.json[aria-invalid]").wait_for()
     assert await save(page).is_disabled()
     await page.locator(".save-bar").get_by_role("button", name="Discard").click()
-    await page.locator(".save-bar").wait_for(state="hidden")
+    await page.locator('.save-bar[data-state=""]').wait_for()
     assert await area.input_value() == "{}"
 
 
@@ -244,6 +267,7 @@ async def test_changes_of_others_take_no_edits_away(
     visit = await open_visit(house)
     async with house.api() as http:
         page = await make(visit, "Shared")
+        await unfold(page, "words")
         await field(page, "place").fill("Kitchen")
         await write(http, "Shared", {"place": "Bath"})
         await page.get_by_text("was changed elsewhere. Your changes").wait_for()

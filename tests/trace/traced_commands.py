@@ -102,6 +102,8 @@ STEPS = (
     Step("models remove", ["sense-voice", "--yes"], status=2),  # it is not installed
     Step("export", ["data.zip"]),
     Step("profiles load", ["hall", "profile.yaml"]),
+    Step("profiles save", ["hall", "hall.json"]),
+    Step("profiles create", ["tales", "--template", "storyteller"]),
     Step("profiles remove", ["hall"]),
     Step("devices forget", [DEVICE, "--yes"]),
     Step("people remove", ["Anna", "--yes"]),

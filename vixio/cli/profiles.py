@@ -111,6 +111,48 @@ def load(config: Path | None, name: str, file: Path) -> None:
 
 @profiles.command()
 @click.argument("name")
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.pass_obj
+def save(config: Path | None, name: str, file: Path) -> None:
+    """Write the profile NAME to FILE as JSON, without secrets; `load` and the console read it."""
+    from vixio.settings.shown import shareable
+
+    found = with_repository(config, lambda repository: repository.profiles.find(name))
+    try:
+        file.write_text(
+            json.dumps(shareable(found.content), ensure_ascii=False, indent=2) + "\n", "utf-8"
+        )
+    except OSError as error:
+        raise ConfigError(f"{file}: cannot be written: {error.strerror}") from None
+    click.echo(f"wrote {file}, without secrets")
+
+
+@profiles.command()
+@click.argument("name")
+@click.option(
+    "--template", "wanted", required=True, help="storyteller, teacher, translator, child."
+)
+@click.pass_obj
+def create(config: Path | None, name: str, wanted: str) -> None:
+    """Make the profile NAME from a template of the console, in the language of the assistant."""
+    from importlib.resources import files
+
+    from vixio.cli.speech import quiet_settings
+
+    path = files("vixio.web.console") / "static/pages/profiles/templates.json"
+    known = {each["name"]: each for each in json.loads(path.read_text("utf-8"))}
+    if wanted not in known:
+        raise click.UsageError(f"there is no template {wanted!r}: {', '.join(known)}")
+    if name in {each.name for each in with_repository(config, lambda repo: repo.profiles.all())}:
+        raise ConfigError(f"there is a profile {name!r} already: take another name")
+    language = (quiet_settings(config).assistant.language or "").partition("-")[0].lower()
+    texts, content = known[wanted]["texts"], known[wanted]["content"]
+    own = texts.get(language) or {"instructions": texts["en"]["instructions"]}
+    _write(config, name, {**own, **content})
+
+
+@profiles.command()
+@click.argument("name")
 @click.pass_obj
 def remove(config: Path | None, name: str) -> None:
     """Remove the profile NAME; its devices are served as the settings say."""

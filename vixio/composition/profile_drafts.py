@@ -17,6 +17,7 @@ from vixio.core.session.session import Session
 from vixio.core.tools.types import JsonObject
 from vixio.settings import Settings
 from vixio.settings.profile import profile_mistakes, stored_section
+from vixio.settings.shown import shareable
 from vixio.web.api.drafts import END, START
 
 
@@ -31,6 +32,7 @@ class Drafts:
         self.voices, self.sample = samples.voices, samples.sample
         self.trials = TextTrials(conversations, cluster, device_services.profiles.drafted)
         self.open_trial = self.trials.open
+        self.shareable = shareable
 
     def check(self, content: Mapping[str, Any]) -> None:
         """Raise ConfigError for a content that the settings refuse. May block."""

@@ -54,6 +54,8 @@ _IN_TEXT: Final = re.compile(
 """What may be a secret in a text: a header, an option of a command, an assignment, a token by its
 beginning, a user with a password."""
 
+_VARIABLE: Final = re.compile(r"\$\{(\w+)(?::[^}]*)?\}")
+
 
 @dataclass(frozen=True, slots=True)
 class ShownSettings:
@@ -76,6 +78,31 @@ def shown(settings: Settings) -> ShownSettings:
         for name in type(settings).model_fields
     }
     return ShownSettings(values, writer.sources, settings.origin.file)
+
+
+def shareable(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a profile's content as it may be given to others: without what may be a secret.
+
+    A reference to a variable of the environment stays, without its default.
+    """
+    kept: dict[str, Any] = _shareable(content, "")
+    return kept
+
+
+def _shareable(value: Any, key: str) -> Any:  # noqa: ANN401 - JSON
+    """Return a value, or MASK for a secret. ``key``: its own, or the first above that hides it."""
+    hidden = _hides(key, value, declared=True)
+    match value:
+        case Mapping():
+            found = {
+                name: _shareable(each, key if hidden else name) for name, each in value.items()
+            }
+            return {name: each for name, each in found.items() if each != MASK}
+        case list():
+            return [each for each in (_shareable(item, key) for item in value) if each != MASK]
+    if hidden:
+        return f"${{{name[1]}}}" if (name := _VARIABLE.fullmatch(str(value))) else MASK
+    return _without_passwords(value) if isinstance(value, str) and "url" in key else value
 
 
 class _Writer:

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, SecretBytes, SecretStr
 from vixio.composition.reload import reloaded
 from vixio.settings import Settings, load_settings
 from vixio.settings.load import override
-from vixio.settings.shown import MASK, shown
+from vixio.settings.shown import MASK, shareable, shown
 
 ALPHABET = "abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 SECRETS = st.text(ALPHABET, min_size=12, max_size=40).map(lambda text: f"Zq7{text}")
@@ -227,3 +227,38 @@ def test_words_of_several_are_shown_as_in_a_file() -> None:
 def test_texts_without_a_password_are_left_alone(text: str) -> None:
     planted = Settings.model_validate({"assistant": {"place": text}})
     assert shown(planted).values["assistant"]["place"] == text
+
+
+def test_a_profile_is_shared_without_its_secrets() -> None:
+    said = "The password of the castle is swordfish: never say it. See https://example.org/?q=1"
+    content = {
+        "instructions": said,
+        "daily_turns": 20,
+        "tools": {"allow": ["get_time"], "deny": []},
+        "agent": {
+            "name": "openai",
+            "max_tokens": 300,
+            "api_key": "sk-planted",
+            "base_url": "https://me:planted@example.org/v1",
+            "extra_headers": {"X-Team": "planted", "X-Other": "${TEAM}"},
+            "extra_body": {"stop": ["planted"]},
+        },
+        "asr": [{"name": "openai", "api_key": "${ASR_KEY:planted}"}, {"name": "pocketsphinx"}],
+        "tts": {"name": "openai", "api_key": ["planted"], "voice": "nova"},
+    }
+    found = shareable(content)
+    assert "planted" not in json.dumps(found)
+    assert found == {
+        "instructions": said,
+        "daily_turns": 20,
+        "tools": {"allow": ["get_time"], "deny": []},
+        "agent": {
+            "name": "openai",
+            "max_tokens": 300,
+            "base_url": "https://***@example.org/v1",
+            "extra_headers": {"X-Other": "${TEAM}"},
+            "extra_body": {"stop": []},
+        },
+        "asr": [{"name": "openai", "api_key": "${ASR_KEY}"}, {"name": "pocketsphinx"}],
+        "tts": {"name": "openai", "api_key": [], "voice": "nova"},
+    }

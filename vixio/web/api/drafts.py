@@ -44,6 +44,10 @@ class ProfileDrafts(Protocol):
         """Return the schema of contents and what a form can offer. May block."""
         ...
 
+    def shareable(self, content: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a content as it may be given to others: without what may be a secret."""
+        ...
+
     async def voices(self, provider: str, language: str) -> Sequence[Mapping[str, Any]]:
         """Return the voices of a provider, of all configured ones if it is empty.
 

@@ -155,3 +155,24 @@ def test_the_commands(tmp_path: Path) -> None:
     assert "expected KEY=VALUE, found 'language'" in said
     assert vixio("devices", "assign", "Kitchen")[1] == "Kitchen has no profile\n"
     assert vixio("profiles", "remove", "guests")[1] == "removed guests\n"
+    assert vixio("profiles", "set", "child", "agent={name: openai, api_key: planted}")[0] == 0
+    shared = tmp_path / "child.json"
+    assert vixio("profiles", "save", "child", str(shared))[0] == 0
+    assert "planted" not in shared.read_text()
+    assert (
+        vixio("profiles", "load", "copy", str(shared))[1] == "wrote copy: language, user, agent\n"
+    )
+    assert vixio("profiles", "create", "tales", "--template", "storyteller")[0] == 0
+    assert "You are a storyteller" in vixio("profiles", "show", "tales")[1]
+    config.write_text(f"data: {{folder: {tmp_path}}}\nassistant: {{language: zh-CN}}\n")
+    assert vixio("profiles", "create", "kind", "--template", "child")[0] == 0
+    assert "daily_turns: 80" in (written := vixio("profiles", "show", "kind")[1])
+    assert "你是" in written
+    assert (
+        "there is a profile 'kind' already"
+        in (vixio("profiles", "create", "kind", "--template", "child")[1])
+    )
+    assert (
+        "no template 'nanny': storyteller,"
+        in (vixio("profiles", "create", "more", "--template", "nanny")[1])
+    )

@@ -74,6 +74,12 @@ async def show_profile(service: Service, profile: ProfilePath) -> Profile:
     return profile_of(await service.read(lambda repository: repository.profiles.find(profile)))
 
 
+async def share_profile(service: Service, profile: ProfilePath) -> dict[str, Any]:
+    """Return the content of a profile as it may be given to others, without secrets."""
+    found = await service.read(lambda repository: repository.profiles.find(profile))
+    return service.ports.drafts.shareable(found.content)
+
+
 async def write_profile(
     service: Service, who: Who, profile: ProfilePath, body: ProfileBody
 ) -> Profile:
@@ -119,6 +125,7 @@ def make_routes() -> Routes:
     scope, one = SCOPED[Scope.PROFILES], "/profiles/{profile}"
     routes.add("GET", "/profiles", list_profiles, scope)
     routes.add("GET", one, show_profile, scope, errors=(404, 409))
+    routes.add("GET", f"{one}/file", share_profile, scope, errors=(404, 409))
     routes.add("PUT", one, write_profile, scope, errors=(404, 409))
     routes.add("DELETE", one, remove_profile, scope, status=204, errors=(404, 409))
     routes.add("PUT", "/devices/{device}/profile", assign_profile, scope, errors=(404, 409))

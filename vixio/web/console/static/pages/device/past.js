@@ -2,6 +2,7 @@
 
 import { button, card, empty, field, loading, notice } from "../../components/controls.js";
 import { confirmed } from "../../components/dialog.js";
+import { saveJson } from "../../components/file.js";
 import { time } from "../../components/time.js";
 import { toast } from "../../components/toast.js";
 import { turnElement } from "../../components/turn.js";
@@ -11,7 +12,6 @@ import { dateTime } from "../../lib/format.js";
 import { fill, h } from "../../lib/dom.js";
 import { t } from "../../lib/i18n.js";
 import { go } from "../../lib/router.js";
-import { save } from "../../lib/save.js";
 import { fromRecord } from "../../lib/turns.js";
 
 const PAGE = 50;
@@ -152,6 +152,6 @@ export async function past(panel, context, signal, query) {
 
   async function saveAll() {
     const answer = await fetchApi("GET", `${context.path}/turns`, { timeout: EXPORT_MS, signal });
-    save(await answer.blob(), `${context.name.replace(/[^\p{L}\p{N}]+/gu, "-")}.json`);
+    saveJson(context.name, await answer.blob());
   }
 }

@@ -1,6 +1,6 @@
 // The editor of one profile: its sections, what will change, its trials, devices and history.
 
-import { button, card, loading, notice } from "../../components/controls.js";
+import { button, loading, notice } from "../../components/controls.js";
 import { confirmed } from "../../components/dialog.js";
 import { icon } from "../../components/icon.js";
 import { get, part } from "../../lib/api.js";
@@ -12,20 +12,24 @@ import { go, guardPlace, href } from "../../lib/router.js";
 import { login } from "../../lib/session.js";
 import { assignCard } from "./assign.js";
 import { showMistakes } from "./bound.js";
-import { changesCard, Checker, saveBar } from "./check.js";
+import { saveBar } from "./bar.js";
+import { Checker } from "./check.js";
 import { deviceTrial } from "./device-trial.js";
 import { Draft, same } from "./draft.js";
+import { saveFile } from "./file.js";
 import { historyCard } from "./history.js";
-import { moreSection } from "./more.js";
-import { providerSection } from "./provider.js";
+import { longForm } from "./more.js";
 import { removeProfile } from "./remove.js";
-import { toolsSection } from "./tools.js";
+import { shortForm } from "./short.js";
 import { trialCard } from "./trial.js";
-import { voiceSection } from "./voice.js";
-import { whoSection } from "./who.js";
 
 /** Drafts that were left without a question, as by another language or the end of a login. @type {Map<string, any>} */
 const kept = new Map();
+
+/** Has the editor of a profile begin with a content that is not saved. @param {string} name @param {any} content */
+export function beginWith(name, content) {
+  kept.set(name, content);
+}
 
 /** What the parts of the page share. */
 export class Editor {
@@ -78,18 +82,6 @@ export async function editor(context, name) {
   const shared = new Editor(name, form, draft, signal);
   const trial = deviceTrial(shared);
   const elsewhere = h("div", { class: "elsewhere" });
-  const sections = [
-    section("who", whoSection(shared)),
-    section("tts", voiceSection(shared)),
-    section("asr", [...providerSection(shared, "asr"), h("hr"), ...providerSection(shared, "vad")]),
-    section("agent", providerSection(shared, "agent")),
-    section("tools", toolsSection(shared)),
-    section("more", moreSection(shared)),
-    assignCard(shared),
-    historyCard(shared),
-  ];
-  const aside = [changesCard(shared), trialCard(shared), trial.element];
-  const bar = saveBar(shared);
   const remove = button(t("profiles.remove"), async () => {
     if (!(await removeProfile(name, shared.devices, () => { shared.discarded = true; }))) return;
     draft.replace(draft.stored);
@@ -98,36 +90,19 @@ export async function editor(context, name) {
   fill(
     root,
     back(),
-    h("div", { class: "page-head" }, h("h1", null, name), remove),
+    h("div", { class: "page-head" }, h("h1", null, name),
+      h("div", { class: "row" }, button(t("profiles.file.save"), () => saveFile(name), { icon: "download" }), remove)),
     trial.banner,
     elsewhere,
     returned ? notice("info", h("p", null, t("profiles.returned"))) : null,
     h("div", { class: "profile-page" },
-      h("div", { class: "stack sections" }, jumps([...sections, ...aside]), ...sections),
-      h("aside", { class: "stack", "aria-label": t("profiles.beside") }, ...aside)),
-    bar,
+      h("div", { class: "stack short-form" }, ...shortForm(shared)),
+      h("aside", { class: "stack", "aria-label": t("profiles.beside") }, trialCard(shared), trial.element),
+      h("div", { class: "stack below" }, longForm(shared), assignCard(shared), historyCard(shared))),
+    saveBar(shared),
   );
   guard(shared);
   follow(shared, elsewhere);
-}
-
-/** @param {string} name @param {(import("../../lib/dom.js").Child)[]} children */
-function section(name, children) {
-  const element = card(t(`profiles.section.${name}`), ...children);
-  element.dataset.section = name;
-  return element;
-}
-
-/** Links to the parts of a long page. @param {HTMLElement[]} cards */
-function jumps(cards) {
-  return h("nav", { class: "jumps", "aria-label": t("profiles.parts") }, ...cards.map((each) => {
-    const heading = /** @type {HTMLElement} */ (each.querySelector("h2"));
-    heading.tabIndex = -1;
-    return h("button", { type: "button", class: "jump", onclick: () => {
-      each.scrollIntoView({ block: "start" });
-      heading.focus({ preventScroll: true });
-    } }, heading.textContent);
-  }));
 }
 
 /** Asks before unsaved changes are lost. @param {Editor} editor */

@@ -1,6 +1,6 @@
 // What the profile was after each change, and its return.
 
-import { badge, button, card, empty, loading, notice } from "../../components/controls.js";
+import { badge, button, empty, loading, notice } from "../../components/controls.js";
 import { confirmed } from "../../components/dialog.js";
 import { time } from "../../components/time.js";
 import { toast } from "../../components/toast.js";
@@ -72,5 +72,5 @@ export function historyCard(editor) {
 
   editor.draft.addEventListener("stored", () => void read(), { signal: editor.signal });
   void read();
-  return card(t("profiles.history"), place);
+  return h("details", { class: "card" }, h("summary", null, h("h2", null, t("profiles.history"))), place);
 }

@@ -1,15 +1,15 @@
 // All profiles, with the devices that have each; and the removed ones, which can return.
 
-import { badge, button, card, empty, field, loading, notice, select, setFieldError } from "../../components/controls.js";
-import { openDialog } from "../../components/dialog.js";
+import { badge, button, card, empty, loading, notice } from "../../components/controls.js";
 import { time } from "../../components/time.js";
 import { toast } from "../../components/toast.js";
-import { get, part, post, put } from "../../lib/api.js";
+import { get, part, post } from "../../lib/api.js";
 import { Devices } from "../../lib/devices.js";
 import { fill, h } from "../../lib/dom.js";
 import { watch } from "../../lib/feed.js";
 import { t } from "../../lib/i18n.js";
-import { go, href } from "../../lib/router.js";
+import { href } from "../../lib/router.js";
+import { createProfile } from "./create.js";
 import { removeProfile } from "./remove.js";
 
 /** @param {import("../../app.js").PageContext} context */
@@ -20,7 +20,7 @@ export async function list({ root, signal }) {
   let found = { profiles: [], removed: [] };
   let loaded = false;
   fill(root,
-    h("div", { class: "page-head" }, h("h1", null, t("nav.profiles")), button(t("profiles.new"), () => create(), { icon: "plus", kind: "primary" })),
+    h("div", { class: "page-head" }, h("h1", null, t("nav.profiles")), button(t("profiles.new"), create, { icon: "plus", kind: "primary" })),
     h("p", { class: "muted" }, t("profiles.about")),
     place);
   devices.addEventListener("all", draw);
@@ -33,6 +33,10 @@ export async function list({ root, signal }) {
   });
   watch(signal, (event) => { if (event.type === "changed" && event.about === "profile") void read(); }, () => void read());
   await read();
+
+  function create() {
+    return createProfile(found.profiles, signal);
+  }
 
   async function read() {
     try {
@@ -50,7 +54,7 @@ export async function list({ root, signal }) {
     fill(place,
       found.profiles.length
         ? h("ul", { class: "profile-list", "aria-label": t("nav.profiles") }, ...found.profiles.map(row))
-        : empty(t("profiles.none"), button(t("profiles.new"), () => create(), { icon: "plus", kind: "primary" })),
+        : empty(t("profiles.none"), button(t("profiles.new"), create, { icon: "plus", kind: "primary" })),
       found.removed.length ? card(t("profiles.removed.title"), h("ul", { class: "assign-list" }, ...found.removed.map(removed))) : null);
   }
 
@@ -69,7 +73,7 @@ export async function list({ root, signal }) {
         h("p", { class: "muted clip" }, its.length > 4 ? `${names}, …` : names)),
       h("p", { class: "small muted" }, t("profiles.changed-at"), " ", time(changed_at)),
       h("div", { class: "row" },
-        button(t("profiles.copy", { name }), () => create(name), { icon: "plus", iconOnly: true, small: true }),
+        button(t("profiles.copy", { name }), () => createProfile(found.profiles, signal, name), { icon: "plus", iconOnly: true, small: true }),
         button(t("profiles.remove.this", { name }), async () => {
           if (await removeProfile(name, devices)) await Promise.all([read(), devices.read()]);
         }, { icon: "trash", iconOnly: true, small: true })));
@@ -86,38 +90,5 @@ export async function list({ root, signal }) {
     const again = button(t("profiles.restore.removed"), restore, { icon: "undo", small: true });
     again.setAttribute("aria-label", t("profiles.restore.named", { name }));
     return h("li", null, h("span", null, name), again);
-  }
-
-  /** @param {string} [from] */
-  async function create(from = "") {
-    const name = h("input", { type: "text", maxLength: 64, required: true, autocomplete: "off" });
-    const copy = select([["", t("profiles.new.empty")], ...found.profiles.map((each) => /** @type {[string, string]} */ ([each.name, each.name]))], from);
-    name.addEventListener("input", () => setFieldError(name, ""));
-    const done = await openDialog(
-      {
-        title: from ? t("profiles.copy", { name: from }) : t("profiles.new"),
-        act: t("profiles.new.act"),
-        run: async () => {
-          const wanted = name.value.trim();
-          const wrong = await refusal(wanted);
-          setFieldError(name, wrong);
-          if (wrong) throw new Error(wrong);
-          const content = found.profiles.find((each) => each.name === copy.value)?.content ?? {};
-          await put(`/profiles/${part(wanted)}`, { content });
-        },
-      },
-      field(t("profiles.new.name"), name, { hint: t("profiles.new.name.hint") }),
-      field(t("profiles.new.from"), copy, { hint: t("profiles.new.from.hint") }),
-    );
-    if (done) go(["profiles", name.value.trim()]);
-  }
-
-  /** Why a name cannot be taken; empty: it can. @param {string} name */
-  async function refusal(name) {
-    if (!name) return t("profiles.new.name.none");
-    const { profiles } = await get("/profiles", {}, signal);
-    if (profiles.some((/** @type {any} */ each) => each.name === name)) return t("profiles.new.name.taken", { name });
-    const { errors } = await post("/profiles/check", { name, content: {} });
-    return errors.find((/** @type {any} */ each) => each.path === "")?.message ?? "";
   }
 }

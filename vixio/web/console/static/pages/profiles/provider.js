@@ -1,4 +1,5 @@
-// The choice of a provider, and its options by their schemas.
+// The choice of a provider, and its options by their schemas. The choice stands in the short form, the
+// options in the long one.
 
 import { notice, select } from "../../components/controls.js";
 import { fill, h } from "../../lib/dom.js";
@@ -45,35 +46,48 @@ export function inForce(editor, kind) {
 }
 
 /**
- * The section of a provider: the choice, what it needs, and its options. `skip`: options that another
- * part of the page has.
- *
- * @param {Editor} editor @param {Kind} kind @param {{skip?: (known: any) => string[], between?: HTMLElement}} [options]
+ * Draws a part of the page anew whenever another provider is in force.
+ * @param {Editor} editor @param {Kind} kind @param {(now: InForce, signal: AbortSignal) => void} draw `signal` ends with what it has drawn
  */
-export function providerSection(editor, kind, { skip, between } = {}) {
-  const choice = h("div");
-  const about = h("div", { class: "stack" });
-  const place = h("div", { class: "stack" });
+export function whenChosen(editor, kind, draw) {
   let drawn = "";
   let ending = new AbortController();
   editor.signal.addEventListener("abort", () => ending.abort(), { once: true });
-  const draw = () => {
+  const look = () => {
     const now = inForce(editor, kind);
     const key = JSON.stringify([now.name, now.own, now.path, editor.draft.at([kind])?.length ?? 0]);
     if (key === drawn) return;
     drawn = key;
     ending.abort();
     ending = new AbortController();
-    const focused = choice.contains(document.activeElement);
-    fill(choice, choose(editor, kind, now, ending.signal));
-    if (focused) choice.querySelector("select")?.focus();
-    fill(about, ...explain(editor, kind, now));
-    fill(place, ...optionFields(editor, kind, now, skip?.(now.known) ?? [], ending.signal));
+    draw(now, ending.signal);
     editor.recheck();
   };
-  editor.draft.addEventListener("change", draw, { signal: editor.signal });
-  draw();
-  return [choice, about, between ?? null, place];
+  editor.draft.addEventListener("change", look, { signal: editor.signal });
+  look();
+}
+
+/** Which provider it is, and what that needs. @param {Editor} editor @param {Kind} kind */
+export function providerChoice(editor, kind) {
+  const choice = h("div");
+  const about = h("div", { class: "stack needs" });
+  whenChosen(editor, kind, (now, signal) => {
+    const focused = choice.contains(document.activeElement);
+    fill(choice, choose(editor, kind, now, signal));
+    if (focused) choice.querySelector("select")?.focus();
+    fill(about, ...explain(editor, kind, now));
+  });
+  return h("div", { class: "stack" }, choice, about);
+}
+
+/**
+ * The options of the provider. `only`: these alone; `skip`: those that another part of the page has.
+ * @param {Editor} editor @param {Kind} kind @param {{only?: string[], skip?: string[]}} [which]
+ */
+export function providerOptions(editor, kind, which = {}) {
+  const place = h("div", { class: "stack" });
+  whenChosen(editor, kind, (now, signal) => fill(place, ...optionFields(editor, kind, now, which, signal)));
+  return place;
 }
 
 /** @param {Editor} editor @param {Kind} kind @param {InForce} now @param {AbortSignal} signal */
@@ -115,25 +129,26 @@ function explain(editor, kind, now) {
   if (now.known && !now.known.installed) {
     found.push(notice("warn", h("p", null, t("profiles.missing", { name: now.name })), h("code", null, now.known.remedy)));
   }
-  const missing = editor.form.providers[kind].filter((/** @type {any} */ each) => !each.installed && each.name !== now.name);
-  if (missing.length) {
-    found.push(
-      h("details", { class: "small" },
-        h("summary", null, t("profiles.missing.others", { names: missing.map((/** @type {any} */ each) => each.name).join(", ") })),
-        h("dl", null, ...missing.flatMap((/** @type {any} */ each) => [h("dt", null, each.name), h("dd", null, h("code", null, each.remedy))]))),
-    );
-  }
   return found;
 }
 
-/** @param {Editor} editor @param {Kind} kind @param {InForce} now @param {string[]} skip @param {AbortSignal} signal */
-function optionFields(editor, kind, now, skip, signal) {
+/** What would install those that are missing here. @param {Editor} editor @param {Kind} kind */
+export function missingProviders(editor, kind) {
+  const missing = editor.form.providers[kind].filter((/** @type {any} */ each) => !each.installed);
+  if (!missing.length) return null;
+  return h("details", { class: "small" },
+    h("summary", null, t("profiles.missing.others", { names: missing.map((/** @type {any} */ each) => each.name).join(", ") })),
+    h("dl", null, ...missing.flatMap((/** @type {any} */ each) => [h("dt", null, each.name), h("dd", null, h("code", null, each.remedy))])));
+}
+
+/** @param {Editor} editor @param {Kind} kind @param {InForce} now @param {{only?: string[], skip?: string[]}} which @param {AbortSignal} signal */
+export function optionFields(editor, kind, now, { only, skip = [] }, signal) {
   const options = now.known?.options;
-  const all = Object.entries(options?.properties ?? {}).filter(([name]) => !skip.includes(name));
+  const all = Object.entries(options?.properties ?? {}).filter(([name]) => (only ? only.includes(name) : !skip.includes(name)));
   const make = (/** @type {[string, any]} */ [name, schema]) =>
     boundOption(editor, [...now.path, name], name, resolved(schema, options), { inherited: now.inherited[name], standard: now.own, signal });
-  const first = FIRST[kind].map((name) => all.find(([each]) => each === name)).filter((each) => each !== undefined);
-  const others = all.filter(([name]) => !FIRST[kind].includes(name));
+  const first = [...(only ?? FIRST[kind])].map((name) => all.find(([each]) => each === name)).filter((each) => each !== undefined);
+  const others = all.filter((each) => !first.includes(each));
   return [
     first.length ? h("div", { class: "option-grid" }, ...first.map(make)) : null,
     others.length

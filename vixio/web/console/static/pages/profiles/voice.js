@@ -6,29 +6,23 @@ import { fill, h, uniqueId } from "../../lib/dom.js";
 import { locale, t } from "../../lib/i18n.js";
 import { inheritedWords } from "./bound.js";
 import { same } from "./draft.js";
-import { inForce, providerSection } from "./provider.js";
+import { inForce, optionFields, whenChosen } from "./provider.js";
 
 /** @typedef {import("./editor.js").Editor} Editor */
 
 const MOST = 40;
 const TAG = /^([A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,8})?$/;
 
-/** @param {Editor} editor */
-export function voiceSection(editor) {
+/** The voices to choose from; of a provider that does not list them, a name. @param {Editor} editor */
+export function voiceChoice(editor) {
   const player = makePlayer(editor);
   const place = h("div", { class: "stack" });
-  let drawn = "";
-  const draw = () => {
-    const { name, known } = inForce(editor, "tts");
-    const key = `${name} ${known?.installed}`;
-    if (key === drawn) return;
-    drawn = key;
-    void voices(editor, place, player, () => drawn === key);
-  };
-  editor.draft.addEventListener("change", draw, { signal: editor.signal });
-  draw();
-  const between = h("div", { class: "stack" }, player.element, place);
-  return providerSection(editor, "tts", { skip: (known) => (known?.lists_voices ? ["voice", "voices"] : []), between });
+  whenChosen(editor, "tts", (now, signal) => {
+    player.element.hidden = !now.known?.installed;
+    if (now.known?.lists_voices && now.known.installed) void voices(editor, place, player, signal);
+    else fill(place, ...optionFields(editor, "tts", now, { only: ["voice"] }, signal));
+  });
+  return [place, player.element];
 }
 
 /** @typedef {{element: HTMLElement, play: (options: Record<string, any>, language: string) => Promise<void>}} Player */
@@ -76,23 +70,21 @@ function makePlayer(editor) {
   }
 }
 
-/** @param {Editor} editor @param {HTMLElement} place @param {Player} player @param {() => boolean} still */
-async function voices(editor, place, player, still) {
-  const { name, known } = inForce(editor, "tts");
-  if (!known?.lists_voices || !known.installed) return fill(place);
+/** @param {Editor} editor @param {HTMLElement} place @param {Player} player @param {AbortSignal} signal */
+async function voices(editor, place, player, signal) {
   fill(place, loading());
   try {
-    const found = await get("/voices", { type: name }, editor.signal);
-    if (still()) fill(place, ...voiceList(editor, found.voices, player));
+    const found = await get("/voices", { type: inForce(editor, "tts").name }, signal);
+    if (!signal.aborted) fill(place, ...voiceList(editor, found.voices, player, signal));
   } catch (error) {
-    if (editor.signal.aborted || !still()) return;
-    const again = button(t("retry"), () => voices(editor, place, player, still), { icon: "refresh" });
+    if (signal.aborted) return;
+    const again = button(t("retry"), () => voices(editor, place, player, signal), { icon: "refresh" });
     fill(place, notice("warn", h("p", null, t("profiles.voices.none")), h("p", null, /** @type {Error} */ (error).message), h("div", { class: "row" }, again)));
   }
 }
 
-/** @param {Editor} editor @param {any[]} voices @param {Player} player */
-function voiceList(editor, voices, player) {
+/** @param {Editor} editor @param {any[]} voices @param {Player} player @param {AbortSignal} signal */
+function voiceList(editor, voices, player, signal) {
   if (!voices.length) return [];
   const group = uniqueId("voices");
   const names = new Intl.DisplayNames([locale()], { type: "language", fallback: "code" });
@@ -124,7 +116,7 @@ function voiceList(editor, voices, player) {
     if (now === before || !list.isConnected || list.contains(document.activeElement)) return;
     before = now;
     draw();
-  }, { signal: editor.signal });
+  }, { signal });
   draw();
   return [h("div", { class: "voice-filters" }, field(t("profiles.voices.search"), search), field(t("profiles.voices.language"), filter)), list, more];
 }
@@ -155,7 +147,7 @@ function inheritedRow(editor, voices, group, chosen) {
     for (const key of new Set(voices.flatMap((each) => Object.keys(each.options)))) editor.draft.put([...inForce(editor, "tts").path, key], undefined);
   };
   const radio = h("input", { type: "radio", name: group, checked: !chosen, onchange: choose });
-  return h("div", { class: "voice" }, h("label", { class: "check" }, radio, h("span", null, words)));
+  return h("div", { class: "voice inherited" }, h("label", { class: "check" }, radio, h("span", null, words)));
 }
 
 /** @param {any} value */

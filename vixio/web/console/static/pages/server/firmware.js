@@ -2,6 +2,7 @@
 
 import { badge, button, busy, card, empty, field } from "../../components/controls.js";
 import { confirmed } from "../../components/dialog.js";
+import { fileField } from "../../components/file.js";
 import { toast } from "../../components/toast.js";
 import { get, part, post, remove, request } from "../../lib/api.js";
 import { fill, h } from "../../lib/dom.js";
@@ -70,7 +71,7 @@ function uploadForm(after) {
       },
     },
     h("div", { class: "grid" },
-      field(t("server.upload.file"), file, { hint: t("server.upload.hint") }),
+      fileField(t("server.upload.file"), file, { hint: t("server.upload.hint") }),
       field(t("server.upload.board"), board, { hint: t("server.upload.board.hint") })),
     h("div", null, send),
   );
