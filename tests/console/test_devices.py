@@ -301,3 +301,16 @@ async def test_a_change_that_could_not_be_read_is_read_again(
                 assert answer.status == 200, await answer.text()
         await expect(row(page, "Balcony")).to_be_visible()
     assert len(asked) > 1
+
+
+async def test_what_the_server_refuses_is_said_in_the_language_of_the_page(
+    house: ConsoleHouse, open_visit: OpenVisit
+) -> None:
+    visit = await open_visit(house, language="zh")
+    visit.watch.expect(404, r"/devices/claim")
+    await visit.enter("#/devices")
+    await visit.page.get_by_role("button", name="添加设备").first.click()
+    dialog = visit.page.get_by_role("dialog")
+    await dialog.get_by_role("textbox").first.fill("123456")
+    await dialog.locator("button[type=submit]").click()
+    await visit.page.get_by_text("没有设备在等待验证码 123456").wait_for()

@@ -12,7 +12,8 @@ import pytest_asyncio
 from tests.console.axe import check_accessibility
 from tests.console.conftest import OpenVisit
 from tests.console.house import ConsoleHouse
-from tests.console.household import TALKING, household
+from tests.console.household import SLEEPING, TALKING, household
+from tests.console.latin import latin_words, shown_text
 from tests.console.places import PLACES, Place
 from tests.console.visit import DESKTOP, PHONE, Language, Theme, Visit, visiting
 
@@ -27,6 +28,12 @@ FORMS: list[Form] = [
     ("zh", "light", DESKTOP),
     ("en", "dark", PHONE),
 ]
+
+NAMES_DEVICES = {
+    *("profile", "profiles", "memory", "memory-announce", "memory-people"),
+    *("server-log", "server-access", "server-firmware"),
+}
+"""Pages that call devices by their names, and say in words who has changed something."""
 
 GROUND = "() => getComputedStyle(document.documentElement).backgroundColor"
 
@@ -95,6 +102,12 @@ async def test_a_page(visits: OpenOnce, place: Place, form: Form) -> None:
         assert (red < 128) is (theme == "dark")
         assert await page.title() != "Vixio"
         await check_accessibility(page)
+        if language == "zh" and place.name != "components":
+            assert await latin_words(page) == {}
+        if place.name in NAMES_DEVICES:
+            shown = await shown_text(page)
+            assert [each for each in (TALKING, SLEEPING) if each in shown] == []
+            assert "api:" not in shown
 
 
 async def test_language_and_theme_are_chosen_and_kept(

@@ -329,7 +329,7 @@ async def test_firmware_is_uploaded_released_and_installed(
 
         await entry.get_by_role("button", name="Release").click()
         dialog = page.get_by_role("dialog")
-        await dialog.get_by_role("checkbox", name=DEVICE).check()
+        await dialog.get_by_role("checkbox", name="Attic").check()
         await check_accessibility(page)
         await answers(page, "Release")
         await entry.get_by_text("released to 1 device").wait_for()

@@ -1,6 +1,7 @@
 // Requests to the public API. What the console does, a script can.
 
 import { t } from "./i18n.js";
+import { ownWords } from "./problems.js";
 import { login, setLogin } from "./session.js";
 
 /** Where the API is, also behind a proxy that serves the console under a longer path. */
@@ -61,7 +62,7 @@ export async function fetchApi(method, path, options = {}) {
 async function problem(response, signedIn) {
   const body = await response.json().catch(() => ({}));
   if (response.status === 401 && signedIn) setLogin(null);
-  return new ApiError(response.status, body.detail || t("api.status", { status: response.status }), body);
+  return new ApiError(response.status, ownWords(body.detail || "") || t("api.status", { status: response.status }), body);
 }
 
 /**

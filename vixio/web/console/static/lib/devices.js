@@ -101,13 +101,7 @@ export class Devices extends EventTarget {
     this.#newer.clear();
     this.#readAt = performance.now();
     try {
-      const found = new Map();
-      for (let offset = 0, total = 1; offset < total; offset += PAGE) {
-        const part = await get("/devices", { limit: PAGE, offset }, this.#signal);
-        total = part.total;
-        for (const device of part.devices) found.set(device.id, device);
-        if (!part.devices.length) break;
-      }
+      const found = await devicesById(this.#signal);
       this.#bringUpToDate(found);
       this.all = found;
       this.error = null;
@@ -235,4 +229,16 @@ export function applyEvent(device, event) {
       return true;
   }
   return false;
+}
+
+/** Reads all devices, once. @param {AbortSignal} signal @returns {Promise<Map<string, any>>} by id */
+export async function devicesById(signal) {
+  const found = new Map();
+  for (let offset = 0, total = 1; offset < total; offset += PAGE) {
+    const part = await get("/devices", { limit: PAGE, offset }, signal);
+    total = part.total;
+    for (const device of part.devices) found.set(device.id, device);
+    if (!part.devices.length) break;
+  }
+  return found;
 }

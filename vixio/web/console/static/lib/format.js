@@ -13,7 +13,7 @@ export function dayName(ms) {
 }
 
 /** A time of the day, without seconds. @param {number} ms since 1970 */
-export function shortClock(ms) {
+export function timeOfDay(ms) {
   return new Intl.DateTimeFormat(locale(), { timeStyle: "short" }).format(ms);
 }
 
@@ -21,7 +21,7 @@ const WEEK_MS = 6 * 86_400_000;
 
 /** A time that is near, as short as it is clear: of today the time alone, of this week with its day. @param {number} ms since 1970 */
 export function near(ms, now = Date.now()) {
-  if (new Date(ms).toDateString() === new Date(now).toDateString()) return shortClock(ms);
+  if (new Date(ms).toDateString() === new Date(now).toDateString()) return timeOfDay(ms);
   if (Math.abs(ms - now) > WEEK_MS) return dateTime(ms);
   return new Intl.DateTimeFormat(locale(), { weekday: "long", hour: "numeric", minute: "2-digit" }).format(ms);
 }

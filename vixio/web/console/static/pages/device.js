@@ -12,6 +12,7 @@ import { watch } from "../lib/feed.js";
 import { t } from "../lib/i18n.js";
 import { href } from "../lib/router.js";
 import "../words/device.js";
+import "../words/devices.js";
 import { controls } from "./device/controls.js";
 import { conversation } from "./device/conversation.js";
 import { details } from "./device/details.js";

@@ -1,5 +1,6 @@
 // The page Talk: the browser as a voice device.
 
+import "../words/device.js";
 import "../words/talk.js";
 import { watch } from "../lib/feed.js";
 import { fill, h } from "../lib/dom.js";

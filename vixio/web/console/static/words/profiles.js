@@ -3,8 +3,10 @@
 import { addWords } from "../lib/i18n.js";
 import { OPTIONS } from "./profile-options.js";
 import "./profile-new.js";
+import { PROVIDER_OPTIONS } from "./provider-options.js";
 
 addWords(OPTIONS);
+addWords(PROVIDER_OPTIONS);
 addWords({
   en: {
     "profiles.about": "A profile says what an assistant is: its words, its voice, its model. One profile can serve any number of devices.",
@@ -148,7 +150,6 @@ addWords({
     "profiles.elsewhere.removed": "This profile was removed elsewhere. Saving it makes it again.",
     "profiles.history": "History",
     "profiles.history.none": "Nothing is recorded yet.",
-    "profiles.history.by": "by {actor}",
     "profiles.history.now": "in force",
     "profiles.history.first": "first one recorded",
     "profiles.history.removed": "removed",
@@ -327,7 +328,6 @@ addWords({
     "profiles.elsewhere.removed": "此角色已在别处被移除，保存后会重新建立。",
     "profiles.history": "历史版本",
     "profiles.history.none": "还没有记录。",
-    "profiles.history.by": "修改者：{actor}",
     "profiles.history.now": "当前",
     "profiles.history.first": "最早的记录",
     "profiles.history.removed": "已移除",

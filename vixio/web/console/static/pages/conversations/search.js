@@ -10,7 +10,7 @@ import { dateTime } from "../../lib/format.js";
 import { t } from "../../lib/i18n.js";
 import { poll } from "../../lib/poll.js";
 import { href } from "../../lib/router.js";
-import { save } from "../../lib/save.js";
+import { saveJson } from "../../components/file.js";
 import { fromRecord } from "../../lib/turns.js";
 import "../../words/turn.js";
 import { momentLink } from "./moment.js";
@@ -218,7 +218,7 @@ export function search(query, devices, signal) {
       turns.push(...found.turns);
       at = found.cursor;
     }
-    save(new Blob([JSON.stringify({ turns })], { type: "application/json" }), "conversations.json");
+    saveJson("conversations", new Blob([JSON.stringify({ turns })], { type: "application/json" }));
     if (at !== null) toast(t("conversations.saved.part", { count: turns.length }));
   }
 }

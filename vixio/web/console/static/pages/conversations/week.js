@@ -5,7 +5,7 @@ import { Chart } from "../../components/chart.js";
 import { button, card, loading, notice } from "../../components/controls.js";
 import { ApiError, get } from "../../lib/api.js";
 import { fill, h } from "../../lib/dom.js";
-import { dayName, duration, number, shortClock } from "../../lib/format.js";
+import { dayName, duration, number, timeOfDay } from "../../lib/format.js";
 import { t } from "../../lib/i18n.js";
 import { poll } from "../../lib/poll.js";
 import { href } from "../../lib/router.js";
@@ -78,7 +78,7 @@ function bad(day) {
 /** @param {number} at */
 function when(at) {
   const today = new Date(at).toDateString() === new Date().toDateString();
-  return today ? shortClock(at) : `${dayName(at)} ${shortClock(at)}`;
+  return today ? timeOfDay(at) : `${dayName(at)} ${timeOfDay(at)}`;
 }
 
 /** @param {any[]} profiles */

@@ -7,6 +7,7 @@ import { toast } from "../../components/toast.js";
 import { get, patch, post, put, remove } from "../../lib/api.js";
 import { fill, h } from "../../lib/dom.js";
 import { t } from "../../lib/i18n.js";
+import { actorWords } from "../../lib/names.js";
 import { go, href } from "../../lib/router.js";
 
 /**
@@ -66,7 +67,7 @@ export async function details(panel, context) {
       ...rows.flatMap(([key, value]) => [h("dt", null, t(key)), h("dd", { class: "mono" }, value)]),
       h("dt", null, t("device.first-seen")), h("dd", null, time(now.first_seen)),
       h("dt", null, t("device.last-seen")), h("dd", null, time(now.last_seen)),
-      ...(now.claimed_at ? [h("dt", null, t("device.claimed")), h("dd", null, time(now.claimed_at), ` (${now.claimed_by})`)] : []),
+      ...(now.claimed_at ? [h("dt", null, t("device.claimed")), h("dd", null, time(now.claimed_at), " ", actorWords(now.claimed_by))] : []),
     );
     fill(
       blocking,

@@ -7,9 +7,10 @@ import { get, post } from "../../lib/api.js";
 import { Devices } from "../../lib/devices.js";
 import { fill, h, uniqueId } from "../../lib/dom.js";
 import { t } from "../../lib/i18n.js";
+import { deviceLabel, deviceName } from "../../lib/names.js";
 import { href } from "../../lib/router.js";
 import { aboutReminders, deliveryBadge } from "./delivery.js";
-import { deviceName, follow, has, Keyed, refuse, searchField } from "./parts.js";
+import { follow, has, Keyed, refuse, searchField } from "./parts.js";
 
 const LIMIT = 250;
 const MANY = 8;
@@ -81,7 +82,7 @@ export function announcements(panel, signal) {
     const shown = [...devices.all.values()]
       .filter((each) => each.state !== "blocked" && (chosenDevices.has(each.id) || has(words, each.name, each.id, each.place)))
       .sort((a, b) => (a.name || "~").localeCompare(b.name || "~") || a.id.localeCompare(b.id));
-    fill(options, ...shown.slice(0, 60).map((each) => check(chosenDevices, each.id, each.name || each.id)),
+    fill(options, ...shown.slice(0, 60).map((each) => check(chosenDevices, each.id, deviceLabel(each, devices.all.values()))),
       shown.length ? null : h("p", { class: "muted" }, t(devices.all.size ? "memory.no-match" : "dm.none")));
   }
 

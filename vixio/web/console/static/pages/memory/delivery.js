@@ -1,6 +1,7 @@
 // How something to be said is shown.
 
 import { badge } from "../../components/controls.js";
+import { timeOfDay } from "../../lib/format.js";
 import { t } from "../../lib/i18n.js";
 
 export const DAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
@@ -18,19 +19,23 @@ export function called(reminder) {
   return reminder.text || t(`reminders.kind.${reminder.kind}`);
 }
 
-/** When it repeats, in words. @param {string} rule a time and days, as `06:30 mon,tue` */
-export function ruleWords(rule) {
-  const [time, days = ""] = rule.split(" ");
-  const chosen = days.split(",");
-  if (chosen.length === DAYS.length) return t("reminders.daily", { time });
-  if (days === DAYS.slice(0, 5).join(",")) return t("reminders.weekdays", { time });
-  return t("reminders.on-days", { days: chosen.map((each) => t(`reminders.day.${each}`)).join(", "), time });
+/**
+ * When it repeats, in words and by the clock of this browser.
+ * @param {{rule: string, due_at: number}} reminder its rule is a time and days, as `06:30 mon,tue`, by the assistant's clock
+ * @param {string} [zone] of the assistant
+ */
+export function ruleWords({ rule, due_at }, zone) {
+  const time = timeOfDay(due_at);
+  const later = weekday(due_at) - weekday(due_at, zone); // days, where midnight lies between the two clocks
+  const days = rule.split(" ")[1].split(",").map((each) => DAYS[(DAYS.indexOf(each) + later + 7) % 7]);
+  if (days.length === DAYS.length) return t("reminders.daily", { time });
+  if (DAYS.slice(0, 5).every((each) => days.includes(each)) && days.length === 5) return t("reminders.weekdays", { time });
+  return t("reminders.on-days", { days: days.map((each) => t(`reminders.day.${each}`)).join(", "), time });
 }
 
-/** Who has set it: a device, a command or a token, as the server names it. @param {string} by @param {Map<string, any>} devices */
-export function setBy(by, devices) {
-  const id = by.replace(/^device:/, "");
-  return id === by ? by : devices.get(id)?.name || id;
+/** The number of a day in its week. @param {number} at @param {string} [zone] */
+function weekday(at, zone) {
+  return DAYS.indexOf(new Intl.DateTimeFormat("en", { weekday: "short", timeZone: zone || undefined }).format(at).toLowerCase());
 }
 
 /** Whether an event says that something to be said is another. @param {any} event */

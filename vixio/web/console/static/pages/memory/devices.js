@@ -45,7 +45,7 @@ export function deviceMemories(panel, signal) {
 
   /** @param {{id: string, device: any, memory: any}} each */
   function item({ id, device, memory }) {
-    const about = [device?.name ? id : "", device?.person, device?.place, device ? "" : t("dm.unlisted")];
+    const about = [device?.person, device?.place, device ? "" : t("dm.unlisted")];
     return h("li", { class: "line" },
       h("div", { class: "line-main" },
         h("a", { class: "line-name", href: href(["memory", "devices", id]) }, device?.name || id),

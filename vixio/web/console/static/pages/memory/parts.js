@@ -136,8 +136,3 @@ export async function memories(kind, signal) {
   }
   return found;
 }
-
-/** What a device is called. @param {Map<string, any>} devices @param {string} id */
-export function deviceName(devices, id) {
-  return devices.get(id)?.name || id;
-}

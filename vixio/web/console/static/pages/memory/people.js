@@ -7,8 +7,9 @@ import { ApiError, get, post } from "../../lib/api.js";
 import { Devices } from "../../lib/devices.js";
 import { fill, h } from "../../lib/dom.js";
 import { t } from "../../lib/i18n.js";
+import { deviceName } from "../../lib/names.js";
 import { go, href } from "../../lib/router.js";
-import { aboutMemory, deviceName, follow, has, Keyed, memories, searchField } from "./parts.js";
+import { aboutMemory, follow, has, Keyed, memories, searchField } from "./parts.js";
 
 /** @param {HTMLElement} panel @param {AbortSignal} signal */
 export function people(panel, signal) {

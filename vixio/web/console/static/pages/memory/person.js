@@ -8,9 +8,10 @@ import { ApiError, get, part, patch, put, remove } from "../../lib/api.js";
 import { Devices } from "../../lib/devices.js";
 import { fill, h, setText } from "../../lib/dom.js";
 import { t } from "../../lib/i18n.js";
+import { deviceLabel, deviceName } from "../../lib/names.js";
 import { go, href } from "../../lib/router.js";
 import { factsCard } from "./facts.js";
-import { aboutMemory, deviceName, follow, Keyed, showFailure } from "./parts.js";
+import { aboutMemory, follow, Keyed, showFailure } from "./parts.js";
 
 /** @param {HTMLElement} panel @param {AbortSignal} signal @param {string} id */
 export function person(panel, signal, id) {
@@ -121,7 +122,7 @@ export function person(panel, signal, id) {
     await devices.ready();
     const others = [...devices.all.values()].filter((each) => !known.devices.includes(each.id));
     const which = select(others.map((each) => {
-      const device = each.name ? `${each.name} (${each.id})` : each.id;
+      const device = deviceLabel(each, devices.all.values());
       return [each.id, each.person ? t("people.give.of", { device, person: each.person }) : device];
     }));
     if (!others.length) return toast(t(devices.all.size ? "people.give.none" : "dm.none", { name: known.name }), "bad");

@@ -7,6 +7,7 @@ import { post } from "../../lib/api.js";
 import { h, setText } from "../../lib/dom.js";
 import { ago } from "../../lib/format.js";
 import { t } from "../../lib/i18n.js";
+import { deviceLabel } from "../../lib/names.js";
 import { DAYS } from "./delivery.js";
 import { refuse } from "./parts.js";
 
@@ -24,7 +25,7 @@ export async function addReminder(devices, zone, added) {
   await devices.ready();
   const known = [...devices.all.values()].filter((each) => each.state !== "blocked")
     .sort((a, b) => (a.name || "~").localeCompare(b.name || "~") || a.id.localeCompare(b.id));
-  const device = select(known.map((each) => [each.id, each.name ? `${each.name} (${each.id})` : each.id]), undefined, { required: true });
+  const device = select(known.map((each) => [each.id, deviceLabel(each, known)]), undefined, { required: true });
   const kind = select(options("reminders.kind", ["reminder", "timer", "alarm", "message"]), "reminder", { onchange: () => show() });
   const text = h("input", { type: "text", maxLength: 500, autocomplete: "off" });
   const when = select(options("reminders.when", ["in", "at", "days", "now"]), "in", { onchange: () => show() });

@@ -9,9 +9,11 @@ import { Devices } from "../../lib/devices.js";
 import { fill, h } from "../../lib/dom.js";
 import { dateTime } from "../../lib/format.js";
 import { t } from "../../lib/i18n.js";
+import { actorWords, deviceName } from "../../lib/names.js";
+import { ownWords } from "../../lib/problems.js";
 import { href } from "../../lib/router.js";
-import { aboutReminders, called, deliveryBadge, ruleWords, setBy } from "./delivery.js";
-import { deviceName, follow, has, Keyed, searchField } from "./parts.js";
+import { aboutReminders, called, deliveryBadge, ruleWords } from "./delivery.js";
+import { follow, has, Keyed, searchField } from "./parts.js";
 import { addReminder } from "./reminder-form.js";
 
 const WAITING = 500;
@@ -82,8 +84,8 @@ export function reminders(panel, signal) {
     return h("li", { class: "line" },
       head(each,
         h("span", null, dateTime(each.due_at)), h("span", null, "(", time(each.due_at), ")"),
-        each.rule ? h("span", null, t("reminders.repeats", { rule: ruleWords(each.rule) })) : null,
-        each.created_by ? h("span", null, t("reminders.by", { who: setBy(each.created_by, devices.all) })) : null,
+        each.rule ? h("span", null, t("reminders.repeats", { rule: ruleWords(each, found?.zone) })) : null,
+        each.created_by ? h("span", null, t("reminders.by", { who: actorWords(each.created_by, devices.all) })) : null,
         !online && each.due_at < Date.now() ? h("span", null, t("reminders.offline")) : null),
       h("div", { class: "line-more" },
         deliveryBadge(each),
@@ -96,8 +98,14 @@ export function reminders(panel, signal) {
       head(each,
         h("span", null, dateTime(each.ended_at ?? each.due_at)),
         each.heard && each.heard !== each.text ? h("span", null, t("reminders.heard", { text: each.heard })) : null,
-        each.reason ? h("span", null, each.reason) : null),
+        each.reason ? h("span", null, reasonWords(each.reason)) : null),
       h("div", { class: "line-more" }, deliveryBadge(each)));
+  }
+
+  /** Why it was not said. @param {string} reason */
+  function reasonWords(reason) {
+    const by = /^cancelled by (.+)$/.exec(reason)?.[1];
+    return by ? t("reminders.cancelled.by", { who: actorWords(by, devices.all) }) : ownWords(reason);
   }
 
   /** @param {any} each */
@@ -106,7 +114,7 @@ export function reminders(panel, signal) {
     const name = called(each);
     await confirmed({
       title: t("reminders.cancel.title", { name }),
-      text: each.rule ? t("reminders.cancel.series", { device, rule: ruleWords(each.rule) }) : t("reminders.cancel.text", { device }),
+      text: each.rule ? t("reminders.cancel.series", { device, rule: ruleWords(each, found?.zone) }) : t("reminders.cancel.text", { device }),
       act: t("reminders.cancel"),
       run: async () => {
         await remove(`/reminders/${each.id}`);

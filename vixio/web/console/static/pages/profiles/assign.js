@@ -7,6 +7,7 @@ import { part, put } from "../../lib/api.js";
 import { fill, h } from "../../lib/dom.js";
 import { stateNow } from "../../lib/devices.js";
 import { t } from "../../lib/i18n.js";
+import { deviceLabel } from "../../lib/names.js";
 
 const MOST = 100;
 
@@ -37,7 +38,7 @@ export function assignCard(editor) {
     const check = h("input", { type: "checkbox", checked: device.profile === name, "data-device": device.id, "aria-busy": busy.has(device.id) ? "true" : null, onchange: () => assign(device, check) });
     const other = device.profile && device.profile !== name ? badge(t("profiles.devices.other", { name: device.profile })) : null;
     return h("li", null,
-      h("label", { class: "check" }, check, h("span", null, h("b", null, device.name || t("devices.unnamed")), " ", h("span", { class: "small muted mono" }, device.id), " ", other)),
+      h("label", { class: "check" }, check, h("span", { title: device.id }, h("b", null, device.name ? deviceLabel(device, devices.all.values()) : t("devices.unnamed")), " ", device.name ? null : h("span", { class: "small muted mono" }, device.id), " ", other)),
       stateBadge(stateNow(device)));
   }
 

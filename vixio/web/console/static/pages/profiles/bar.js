@@ -123,7 +123,7 @@ function mistake(editor, { path, message }) {
     field.control.focus();
     field.control.scrollIntoView({ block: "center" });
   };
-  const words = path && path !== "JSON" ? `${pathWords(path)}: ${message}` : message;
+  const words = path && path !== "JSON" ? t("profiles.mistake", { place: pathWords(path), what: message }) : message;
   return h("li", null, icon("warn"), field ? h("button", { type: "button", class: "link", onclick: go }, words) : h("span", null, words));
 }
 

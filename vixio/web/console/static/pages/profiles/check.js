@@ -1,6 +1,7 @@
 // Checks the draft while it is written.
 
 import { post } from "../../lib/api.js";
+import { ownWords } from "../../lib/problems.js";
 
 /** @typedef {import("./editor.js").Editor} Editor */
 
@@ -54,6 +55,7 @@ export class Checker extends EventTarget {
     this.#content = JSON.stringify(editor.draft.content);
     try {
       const result = await post("/profiles/check", { name: editor.name, content: editor.draft.content }, { signal });
+      for (const each of result.errors) each.message = ownWords(each.message);
       if (signal.aborted) return;
       this.result = result;
       this.error = null;

@@ -6,6 +6,7 @@ import { fileField } from "../../components/file.js";
 import { get, part, post, put } from "../../lib/api.js";
 import { fill, h, uniqueId } from "../../lib/dom.js";
 import { language, t } from "../../lib/i18n.js";
+import { ownWords } from "../../lib/problems.js";
 import { go } from "../../lib/router.js";
 import { pathWords } from "./changes.js";
 import { beginWith } from "./editor.js";
@@ -91,9 +92,10 @@ export async function createProfile(known, signal, like = "") {
     try {
       const found = await readFile(chosen);
       ({ errors: mistakes } = await post("/profiles/check", { content: found.content }, { signal }));
+      for (const each of mistakes) each.message = ownWords(each.message);
       read = found.content;
       propose(found.name);
-      if (mistakes.length) fill(wrong, notice("warn", h("p", null, t("profiles.file.mistakes", { count: mistakes.length })), h("ul", null, ...mistakes.slice(0, 5).map(({ path, message }) => h("li", null, path ? `${pathWords(path)}: ${message}` : message)))));
+      if (mistakes.length) fill(wrong, notice("warn", h("p", null, t("profiles.file.mistakes", { count: mistakes.length })), h("ul", null, ...mistakes.slice(0, 5).map(({ path, message }) => h("li", null, path ? t("profiles.mistake", { place: pathWords(path), what: message }) : message)))));
     } catch (error) {
       if (!signal.aborted) fill(wrong, notice("bad", h("p", null, /** @type {Error} */ (error).message)));
     }
@@ -118,5 +120,5 @@ async function refusal(name, signal) {
   const { profiles } = await get("/profiles", {}, signal);
   if (profiles.some((/** @type {any} */ each) => each.name === name)) return t("profiles.new.name.taken", { name });
   const { errors } = await post("/profiles/check", { name, content: {} });
-  return errors.find((/** @type {any} */ each) => each.path === "")?.message ?? "";
+  return ownWords(errors.find((/** @type {any} */ each) => each.path === "")?.message ?? "");
 }

@@ -7,6 +7,7 @@ import { part, post, request } from "../../lib/api.js";
 import { fill, h, setText } from "../../lib/dom.js";
 import { watch } from "../../lib/feed.js";
 import { t } from "../../lib/i18n.js";
+import { deviceLabel } from "../../lib/names.js";
 import { href } from "../../lib/router.js";
 import { same } from "./draft.js";
 
@@ -31,7 +32,7 @@ export function deviceTrial(editor) {
     const key = online.map((each) => `${each.id} ${each.name}`).join("\n");
     if (device.dataset.key !== key) {
       device.dataset.key = key;
-      fill(device, ...online.map((each) => h("option", { value: each.id }, each.name ? `${each.name} (${each.id})` : each.id)));
+      fill(device, ...online.map((each) => h("option", { value: each.id }, deviceLabel(each, online))));
       if (online.some((each) => each.id === now)) device.value = now;
     }
     none.hidden = online.length > 0;

@@ -8,6 +8,7 @@ import { get, part, post } from "../../lib/api.js";
 import { fill, h } from "../../lib/dom.js";
 import { dateTime } from "../../lib/format.js";
 import { t } from "../../lib/i18n.js";
+import { actorWords } from "../../lib/names.js";
 import { changeList } from "./changes.js";
 import { differences } from "./draft.js";
 
@@ -63,7 +64,7 @@ export function historyCard(editor) {
       });
     return h("li", null,
       h("div", { class: "row spread" },
-        h("p", null, time(each.changed_at), " ", h("span", { class: "small muted" }, each.actor ? t("profiles.history.by", { actor: each.actor }) : ""), " ", what, newest ? badge(t("profiles.history.now"), "good") : null),
+        h("p", null, time(each.changed_at), " ", h("span", { class: "small muted" }, each.actor ? actorWords(each.actor, editor.devices.all) : ""), " ", what, newest ? badge(t("profiles.history.now"), "good") : null),
         newest || each.removed ? null : button(t("profiles.restore"), restore, { icon: "undo", small: true })),
       changes.length
         ? h("details", { class: "small" }, h("summary", null, t("profiles.history.changes", { count: changes.length })), changeList(changes))

@@ -1,6 +1,6 @@
 // Who may use the server: personal tokens, logins, the password, and who changed what.
 
-import { badge, busy, button, card, empty, field, setFieldError } from "../../components/controls.js";
+import { badge, busy, button, card, field, setFieldError } from "../../components/controls.js";
 import { confirmed } from "../../components/dialog.js";
 import { time } from "../../components/time.js";
 import { toast } from "../../components/toast.js";
@@ -8,11 +8,11 @@ import { ApiError, get, part, post, remove } from "../../lib/api.js";
 import { fill, h } from "../../lib/dom.js";
 import { watch } from "../../lib/feed.js";
 import { dateTime } from "../../lib/format.js";
-import { has, t } from "../../lib/i18n.js";
+import { t } from "../../lib/i18n.js";
+import { drawAudit, readAudit } from "./audit.js";
 import { reading } from "./reading.js";
 import { tokens } from "./tokens.js";
 
-const AUDITED = 200;
 const SHORTEST = 10; // characters of a password, as the server has it
 const LONGEST = 256;
 
@@ -30,7 +30,7 @@ export function access(panel, signal) {
   );
   const readTokens = tokens(tokenPlace, signal);
   const logins = () => reading(loginPlace, signal, () => get("/logins", {}, signal), (found) => drawLogins(loginPlace, found.logins, logins));
-  const audit = () => reading(trail, signal, () => get("/audit", { limit: AUDITED }, signal), (found) => drawAudit(trail, found.changes));
+  const audit = () => reading(trail, signal, () => readAudit(signal), (found) => drawAudit(trail, found));
   void logins();
   void audit();
 
@@ -146,23 +146,4 @@ function passwordForm(after) {
     toast(t("server.password.changed"));
     await after();
   }
-}
-
-/** @param {HTMLElement} place @param {any[]} changes the newest last */
-function drawAudit(place, changes) {
-  if (!changes.length) return fill(place, empty(t("server.audit.none")));
-  fill(place, h("div", { class: "audit", tabIndex: 0, role: "region", "aria-label": t("server.audit") }, h("ol", { class: "entries" }, ...[...changes].reverse().map((each) =>
-    h("li", { class: "audit-line" },
-      h("span", { class: "muted small" }, dateTime(each.at)),
-      h("span", null, h("b", null, each.actor), " ", has(`audit.${each.action}`) ? t(`audit.${each.action}`) : each.action, " ", h("code", null, each.target)),
-      h("span", { class: "small muted" }, detailWords(each.detail)))))));
-}
-
-/** @param {Record<string, any>} detail */
-function detailWords(detail) {
-  const words = Object.entries(detail)
-    .filter(([, value]) => value !== "" && value !== null && !(Array.isArray(value) && !value.length))
-    .map(([key, value]) => `${key}: ${Array.isArray(value) ? value.join(", ") : typeof value === "object" ? JSON.stringify(value) : value}`)
-    .join(" · ");
-  return words.length > 200 ? `${words.slice(0, 199)}…` : words;
 }

@@ -3,9 +3,12 @@
 import { badge, button, empty, notice } from "../../components/controls.js";
 import { time } from "../../components/time.js";
 import { get } from "../../lib/api.js";
+import { devicesById } from "../../lib/devices.js";
 import { fill, h } from "../../lib/dom.js";
 import { number } from "../../lib/format.js";
 import { has, t } from "../../lib/i18n.js";
+import { deviceName } from "../../lib/names.js";
+import { ownWords } from "../../lib/problems.js";
 import { href } from "../../lib/router.js";
 
 const SHOWN = 100;
@@ -25,6 +28,8 @@ export function attemptState(state) {
 export function attempts(place, signal) {
   /** @type {any[]} */
   let all = [];
+  /** @type {Map<string, any>} */
+  let devices = new Map();
   let stale = false;
   let reads = false;
   const read = async () => {
@@ -38,6 +43,7 @@ export function attempts(place, signal) {
         stale = false;
         const found = await get("/firmware/attempts", { limit: SHOWN }, signal);
         all = found.attempts;
+        if (all.some((each) => !devices.has(each.device_id))) devices = await devicesById(signal);
       } while (stale && !signal.aborted);
       draw();
     } catch (error) {
@@ -68,11 +74,11 @@ export function attempts(place, signal) {
       h("li", { class: "entry", "data-attempt": each.id },
         h("div", { class: "grow" },
           h("p", { class: "row" },
-            h("a", { href: href(["device", each.device_id]), class: "mono" }, each.device_id),
+            h("a", { href: href(["device", each.device_id]), title: each.device_id }, deviceName(devices, each.device_id)),
             badge(state(each), ATTEMPT_KINDS[each.state] ?? ""),
             each.forced ? badge(t("server.release.forced"), "warn") : null),
           h("p", { class: "small muted" }, t("server.attempt.versions", { board: each.board, from: each.from_version, to: each.version }), " · ", time(each.ended_at ?? each.offered_at)),
-          each.reason ? h("p", { class: "small trouble" }, each.reason) : null)))));
+          each.reason ? h("p", { class: "small trouble" }, ownWords(each.reason)) : null)))));
   }
 }
 

@@ -2,9 +2,11 @@
 
 import { badge, button, field, notice, select } from "../../components/controls.js";
 import { get } from "../../lib/api.js";
+import { devicesById } from "../../lib/devices.js";
 import { fill, h, setText } from "../../lib/dom.js";
 import { clock, dateTime, number } from "../../lib/format.js";
 import { t } from "../../lib/i18n.js";
+import { deviceName } from "../../lib/names.js";
 import { poll } from "../../lib/poll.js";
 
 const EVERY_MS = 2_000;
@@ -23,6 +25,8 @@ export function log(panel, signal) {
   const lines = [];
   /** @type {Set<string>} */
   const processes = new Set();
+  /** @type {Map<string, any> | null} */
+  let devices = null;
   let after = 0;
   let paused = false;
   let follows = true;
@@ -59,6 +63,7 @@ export function log(panel, signal) {
     if (paused) return;
     const asked = level.value;
     try {
+      devices ??= await devicesById(signal).catch(() => new Map()); // their names are no reason to show no log
       const found = await get("/server/log", { after, level: asked, limit: ASKED }, signal);
       if (signal.aborted || paused || asked !== level.value) return;
       after = found.next;
@@ -74,7 +79,7 @@ export function log(panel, signal) {
   function add(found) {
     for (const line of found) {
       processes.add(line.process);
-      const made = draw(line);
+      const made = draw(line, devices ?? new Map());
       made.element.hidden = !matches(made.text);
       lines.push(made);
       list.append(made.element);
@@ -122,20 +127,21 @@ export function log(panel, signal) {
   }
 }
 
-/** @param {any} line */
-function draw(line) {
-  const fields = Object.entries(line.fields).map(([key, value]) => `${key}=${shown(value)}`);
+/** @param {any} line @param {Map<string, any>} devices */
+function draw(line, devices) {
+  const named = (/** @type {unknown} */ value) => (typeof value === "string" ? deviceName(devices, value) : value);
+  const fields = Object.entries(line.fields).map(([key, value]) => `${key}=${shown(named(value))}`);
   const element = h(
     "li",
     { "data-level": line.level },
     h("span", { class: "when muted", title: dateTime(line.at) }, clock(line.at)),
-    badge(line.level, KINDS[line.level] ?? ""),
+    badge(t(`server.log.level.${line.level}`), KINDS[line.level] ?? ""),
     h("span", { class: "process muted", title: t("server.log.process", { name: line.process }) }, line.process),
     h("span", { class: "what" },
       h("span", { class: "muted" }, line.logger), " ", h("span", { class: "message" }, line.message), " ",
-      h("span", { class: "muted" }, fields.join(" "))),
+      h("span", { class: "muted", title: Object.values(line.fields).filter((each) => each !== named(each)).join(" ") }, fields.join(" "))),
   );
-  return { element, text: [line.level, line.logger, line.message, ...fields].join(" ").toLowerCase() };
+  return { element, text: [line.level, line.logger, line.message, ...fields, JSON.stringify(line.fields)].join(" ").toLowerCase() };
 }
 
 /** @param {unknown} value */

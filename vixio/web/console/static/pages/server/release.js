@@ -6,6 +6,7 @@ import { toast } from "../../components/toast.js";
 import { get, put } from "../../lib/api.js";
 import { h } from "../../lib/dom.js";
 import { t } from "../../lib/i18n.js";
+import { deviceLabel } from "../../lib/names.js";
 
 const MOST = 1_000; // devices that the server lists at a time
 
@@ -14,7 +15,7 @@ export async function releaseDialog(image, path, again) {
   const { devices } = await get("/devices", { search: image.board, limit: MOST });
   const listed = new Set(/** @type {string[]} */ (image.release?.devices ?? []));
   const fitting = devices.filter((/** @type {any} */ each) => each.board === image.board && !listed.has(each.id));
-  const names = new Map(/** @type {[string, string][]} */ (devices.map((/** @type {any} */ each) => [each.id, each.name])));
+  const names = new Map(/** @type {[string, string][]} */ (devices.map((/** @type {any} */ each) => [each.id, each.name && deviceLabel(each, devices)])));
   const boxes = [...listed, ...fitting.map((/** @type {any} */ each) => each.id)].map((id) =>
     h("input", { type: "checkbox", value: id, checked: listed.has(id) }));
   const percent = h("input", { type: "number", min: "0", max: "100", step: "any", required: true, value: String(image.release?.percent ?? 0) });
@@ -38,7 +39,7 @@ export async function releaseDialog(image, path, again) {
     field(t("server.release.share"), percent, { hint: t("server.release.share.hint") }),
     boxes.length
       ? h("fieldset", { class: "scopes" }, h("legend", null, t("server.release.which")), ...boxes.map((box) =>
-        h("label", { class: "check" }, box, h("span", null, names.get(box.value) || t("server.unnamed"), " ", h("code", null, box.value)))))
+        h("label", { class: "check" }, box, h("span", { title: box.value }, names.get(box.value) || t("server.unnamed"), " ", names.get(box.value) ? null : h("code", null, box.value)))))
       : h("p", { class: "hint" }, t("server.release.no-devices", { board: image.board })),
     h("label", { class: "check" }, force, h("span", null, t("server.release.force"))),
     h("label", { class: "check" }, retry, h("span", null, t("server.release.retry"))),

@@ -9,6 +9,7 @@ import { get, part, post, remove } from "../../lib/api.js";
 import { fill, h } from "../../lib/dom.js";
 import { dateTime } from "../../lib/format.js";
 import { t } from "../../lib/i18n.js";
+import { actorWords } from "../../lib/names.js";
 import { reading } from "./reading.js";
 
 const SCOPES = [
@@ -51,7 +52,7 @@ export function tokens(place, signal) {
         h("p", { class: "row" }, h("b", null, token.name), valid ? null : badge(t(`server.tokens.${token.state}`), "bad")),
         h("p", { class: "row" }, ...token.scopes.map((/** @type {string} */ each) => badge(each, each === "admin" ? "warn" : ""))),
         h("p", { class: "small muted" },
-          t("server.tokens.made", { by: token.created_by }), " ", time(token.created_at), " · ",
+          t("server.tokens.made", { by: actorWords(token.created_by) }), " ", time(token.created_at), " · ",
           t("server.used"), " ", time(token.used_at ?? 0), " · ",
           token.expires_at ? t("server.until", { when: dateTime(token.expires_at) }) : t("server.tokens.forever"))),
       valid ? button(t("server.tokens.revoke"), () => revoke(token), { kind: "danger", small: true }) : null);

@@ -3,7 +3,7 @@
 import { button, field } from "../../components/controls.js";
 import { icon } from "../../components/icon.js";
 import { fill, h, setText, uniqueId } from "../../lib/dom.js";
-import { t } from "../../lib/i18n.js";
+import { has, t } from "../../lib/i18n.js";
 import { on } from "./on.js";
 
 /** @typedef {import("../../talk/device.js").Device} Device */
@@ -30,7 +30,7 @@ export function stage(device, signal) {
   /** @param {string} name @param {string} [emoji] */
   const show = (name, emoji) => {
     face.setAttribute("role", "img");
-    face.setAttribute("aria-label", t("talk.emotion", { name }));
+    face.setAttribute("aria-label", t("talk.emotion", { name: has(`face.${name}`) ? t(`face.${name}`) : name }));
     setText(face, FACES[name] ?? (emoji || FACES.neutral));
     face.dataset.emotion = name;
   };
