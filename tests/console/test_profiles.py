@@ -104,7 +104,7 @@ async def test_a_profile_is_written_and_used(house: ConsoleHouse, open_visit: Op
         await unfold(page, "words")
         await field(page, "wake_reply").fill(GREETING)
         bar = page.locator(".save-bar")
-        await bar.get_by_text("Language · Greeting").wait_for()
+        await bar.get_by_text("Language: as the settings say → en · Greeting: ").wait_for()
         await bar.get_by_text("Unsaved changes, for 1 device").wait_for()
         await bar.get_by_role("button", name="What will change").click()
         change = page.locator(".changes li", has_text="wake_reply")

@@ -14,6 +14,7 @@ import pytest_asyncio
 
 from tests.console.house import ConsoleHouse
 from tests.console.talking import RECORD_SOUND, VOLUME, TalkPage, write_speech
+from tests.console.test_profiles import unfold
 from tests.console.visit import Visit, launched, visiting
 from tests.support.waiting import until
 
@@ -117,8 +118,10 @@ async def _change_its_profile(visit: Visit, device: SimulatedDevice) -> None:
     await page.get_by_role("link", name="Profiles", exact=True).click()
     await page.get_by_role("button", name="New profile").first.click()
     dialog = page.get_by_role("dialog")
-    await dialog.get_by_label("Name").fill("butler")
+    await dialog.get_by_role("radio", name="An empty one").check()
+    await dialog.get_by_label("Name", exact=True).fill("butler")
     await dialog.get_by_role("button").last.click()
+    await unfold(page, "words")
     await page.locator('[data-path="wake_reply"]').fill("At your service.")
     await page.locator(".save-bar button.primary:enabled").click()
     await page.locator('.save-bar[data-dirty="false"]').wait_for()

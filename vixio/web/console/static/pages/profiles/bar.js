@@ -7,7 +7,7 @@ import { get, part, put, request } from "../../lib/api.js";
 import { fill, h, setText, uniqueId } from "../../lib/dom.js";
 import { t } from "../../lib/i18n.js";
 import { fieldOf, showMistakes } from "./bound.js";
-import { changeList, pathWords } from "./changes.js";
+import { changeList, pathWords, summary } from "./changes.js";
 import { same } from "./draft.js";
 
 /** @typedef {import("./editor.js").Editor} Editor */
@@ -45,7 +45,7 @@ export function saveBar(editor) {
     discard.hidden = !dirty;
     undo.hidden = dirty || !before;
     setText(words, status(wrong.length));
-    if (result) setText(what, [...new Set(changes.map((/** @type {any} */ each) => pathWords(each.path)))].join(" · "));
+    if (result) setText(what, summary(changes));
     again.hidden = !checker.error;
     open.hidden = !dirty;
     open.setAttribute("aria-expanded", String(!panel.hidden));

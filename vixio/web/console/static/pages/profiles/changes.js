@@ -5,6 +5,8 @@ import { has, t } from "../../lib/i18n.js";
 
 /** @typedef {import("./draft.js").Change} Change */
 
+const SHORT = 60; // characters of both values
+
 /** @param {Change[]} changes */
 export function changeList(changes) {
   return h("ul", { class: "changes" }, ...changes.map(({ path, before, after }) =>
@@ -14,6 +16,19 @@ export function changeList(changes) {
         h("del", null, h("span", { class: "visually-hidden" }, t("profiles.before")), value(path, before)),
         h("span", { class: "arrow", "aria-hidden": "true" }, "→"),
         h("ins", null, h("span", { class: "visually-hidden" }, t("profiles.after")), value(path, after))))));
+}
+
+/** What changes, on one line: each part of the content, with its values if they are short. @param {Change[]} changes */
+export function summary(changes) {
+  const keys = new Set(changes.map(({ path }) => path.split(/[.[]/, 1)[0]));
+  return [...keys].map((key) => {
+    const whole = changes.find(({ path }) => path === key);
+    const [old, now] = [whole?.before, whole?.after].map((each) => {
+      const shown = value(key, each);
+      return typeof shown === "string" ? shown : shown.textContent ?? "";
+    });
+    return whole && old.length + now.length <= SHORT ? `${pathWords(key)}: ${old} → ${now}` : pathWords(key);
+  }).join(" · ");
 }
 
 /** @param {string} path */
