@@ -14,10 +14,23 @@ from vixio.web.console.assets import read_assets
 
 if TYPE_CHECKING:
     import aiohttp
+    from playwright.async_api import FilePayload
 
     from tests.console.conftest import OpenVisit
 
+MISTAKEN = b'{"place": "Ulm", "colour": "red"}'
+
 SECRET = "sk-planted-in-a-profile"
+
+QUESTIONS = {
+    "en": "what time is it",
+    "zh": "现在几点",
+    "de": "wie spät ist es",
+    "fr": "quelle heure est-il",
+    "es": "qué hora es",
+    "ja": "今何時ですか",
+}
+"""By the languages of the templates."""
 
 COVERED = """() => {
   const found = [];
@@ -58,7 +71,8 @@ async def test_every_template_is_a_profile_that_answers(shared_house: ConsoleHou
     ]
     async with shared_house.api() as http:
         for each in templates():
-            assert set(each["title"]) == set(each["about"]) == set(each["texts"]) == {"en", "zh"}
+            assert set(each["title"]) == set(each["about"]) == {"en", "zh"}
+            assert set(each["texts"]) == set(QUESTIONS)
             tools = {}
             for language, texts in each["texts"].items():
                 content = {**texts, **each["content"]}
@@ -66,14 +80,14 @@ async def test_every_template_is_a_profile_that_answers(shared_house: ConsoleHou
                 assert checked["errors"] == []
                 body = {"content": content, "language": language}
                 trial = (await answer(http, "POST", "/trials", body))["trial"]
-                question = {"en": "what time is it", "zh": "现在几点"}[language]
-                said = await answer(http, "POST", f"/trials/{trial}", {"text": question})
+                question = {"text": QUESTIONS[language]}
+                said = await answer(http, "POST", f"/trials/{trial}", question)
                 assert said["text"]
                 tools[language] = [tool["name"] for tool in said["tools"]]
                 async with http.delete(f"/api/v1/trials/{trial}") as response:
                     assert response.status == 204
             known = [] if each["name"] == "translator" else ["get_time"]
-            assert tools == {"en": known, "zh": known}, each["name"]
+            assert tools == dict.fromkeys(QUESTIONS, known), each["name"]
 
 
 async def test_a_profile_begins_with_a_template(house: ConsoleHouse, open_visit: OpenVisit) -> None:
@@ -123,10 +137,14 @@ async def test_a_profile_is_shared_as_a_file(
         await dialog.get_by_role("button", name="Create").click()
         assert await dialog.get_by_label("Name", exact=True).evaluate("e => !e.validity.valid")
         chooser = dialog.get_by_label("File with a profile")
-        wrong = {"name": "x.json", "mimeType": "application/json", "buffer": b"no profile"}
+        wrong: FilePayload = {
+            "name": "x.json",
+            "mimeType": "application/json",
+            "buffer": b"no profile",
+        }
         await chooser.set_input_files(wrong)
         await dialog.get_by_text("This is not JSON.").wait_for()
-        mistaken = {**wrong, "name": "Odd one.json", "buffer": b'{"place": "Ulm", "colour": "red"}'}
+        mistaken: FilePayload = {**wrong, "name": "Odd one.json", "buffer": MISTAKEN}
         await chooser.set_input_files(mistaken)
         await dialog.get_by_text("1 mistake for this server").wait_for()
         await chooser.set_input_files(file)

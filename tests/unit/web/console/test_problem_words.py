@@ -1,4 +1,4 @@
-"""The console knows in Chinese what the API says is wrong: each sentence of the code has its words."""
+"""The console knows what the API says is wrong in Chinese: each sentence has its words."""
 
 from __future__ import annotations
 
@@ -60,16 +60,12 @@ def sentences() -> Iterator[str]:
     for place in PLACES:
         for path in (PACKAGE / place).rglob("*.py"):
             for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-                name = node.func.id if _calls(node) else ""
-                if name in RAISED and len(node.args) > RAISED[name]:
-                    text = sentence(node.args[RAISED[name]])
-                    words = re.findall(r"[a-z]+", text.replace(VALUE, ""))
-                    if len(words) > 1 and not text.startswith(FOR_PROGRAMS):
-                        yield text
-
-
-def _calls(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+                match node:
+                    case ast.Call(func=ast.Name(id=name), args=given) if name in RAISED:
+                        text = "".join(map(sentence, given[RAISED[name] :][:1]))
+                        words = re.findall(r"[a-z]+", text.replace(VALUE, ""))
+                        if len(words) > 1 and not text.startswith(FOR_PROGRAMS):
+                            yield text
 
 
 def known() -> list[tuple[re.Pattern[str], str, str]]:
