@@ -65,6 +65,8 @@ async def test_a_reminder_is_set_heard_and_cancelled(
         await waiting.get_by_text("Nothing is to be said.").wait_for()
 
         await page.get_by_role("button", name="New reminder").click()
+        there = dialog(page).get_by_label("Device").locator("option")
+        assert await there.all_inner_texts() == ["Kitchen"]
         await dialog(page).get_by_label("Text").fill("feed the cat")
         await dialog(page).get_by_label("When").select_option("now")
         await pressed(dialog(page), "Save")

@@ -6,6 +6,8 @@ import { t } from "../../lib/i18n.js";
 
 export const DAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 
+const DAY = 1_440; // minutes
+
 /** @type {Record<string, string>} */
 const COLOURS = { delivered: "good", expired: "warn", failed: "bad", unknown: "warn", speaking: "accent", claimed: "accent" };
 
@@ -22,21 +24,23 @@ export function called(reminder) {
 /**
  * When it repeats, in words and by the clock of this browser.
  * @param {{rule: string, due_at: number}} reminder its rule is a time and days, as `06:30 mon,tue`, by the assistant's clock
- * @param {string} [zone] of the assistant
  */
-export function ruleWords({ rule, due_at }, zone) {
+export function ruleWords({ rule, due_at }) {
+  const [clock, days = ""] = rule.split(" ");
+  const [hours, minutes] = clock.split(":").map(Number);
+  const there = 60 * hours + minutes;
+  const due = new Date(due_at);
+  const ahead = modulo(60 * due.getHours() + due.getMinutes() - there + DAY / 2, DAY) - DAY / 2; // of the assistant's clock
+  const later = Math.floor((there + ahead) / DAY); // days, where midnight lies between the two clocks
+  const chosen = days.split(",").map((each) => DAYS[modulo(DAYS.indexOf(each) + later, DAYS.length)]);
   const time = timeOfDay(due_at);
-  const later = weekday(due_at) - weekday(due_at, zone); // days, where midnight lies between the two clocks
-  const days = rule.split(" ")[1].split(",").map((each) => DAYS[(DAYS.indexOf(each) + later + 7) % 7]);
-  if (days.length === DAYS.length) return t("reminders.daily", { time });
-  if (DAYS.slice(0, 5).every((each) => days.includes(each)) && days.length === 5) return t("reminders.weekdays", { time });
-  return t("reminders.on-days", { days: days.map((each) => t(`reminders.day.${each}`)).join(", "), time });
+  if (chosen.length === DAYS.length) return t("reminders.daily", { time });
+  if (chosen.join() === DAYS.slice(0, 5).join()) return t("reminders.weekdays", { time });
+  return t("reminders.on-days", { days: chosen.map((each) => t(`reminders.day.${each}`)).join(", "), time });
 }
 
-/** The number of a day in its week. @param {number} at @param {string} [zone] */
-function weekday(at, zone) {
-  return DAYS.indexOf(new Intl.DateTimeFormat("en", { weekday: "short", timeZone: zone || undefined }).format(at).toLowerCase());
-}
+/** @param {number} value @param {number} by */
+const modulo = (value, by) => ((value % by) + by) % by;
 
 /** Whether an event says that something to be said is another. @param {any} event */
 export function aboutReminders(event) {

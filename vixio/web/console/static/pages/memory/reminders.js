@@ -84,7 +84,7 @@ export function reminders(panel, signal) {
     return h("li", { class: "line" },
       head(each,
         h("span", null, dateTime(each.due_at)), h("span", null, "(", time(each.due_at), ")"),
-        each.rule ? h("span", null, t("reminders.repeats", { rule: ruleWords(each, found?.zone) })) : null,
+        each.rule ? h("span", null, t("reminders.repeats", { rule: ruleWords(each) })) : null,
         each.created_by ? h("span", null, t("reminders.by", { who: actorWords(each.created_by, devices.all) })) : null,
         !online && each.due_at < Date.now() ? h("span", null, t("reminders.offline")) : null),
       h("div", { class: "line-more" },
@@ -114,7 +114,7 @@ export function reminders(panel, signal) {
     const name = called(each);
     await confirmed({
       title: t("reminders.cancel.title", { name }),
-      text: each.rule ? t("reminders.cancel.series", { device, rule: ruleWords(each, found?.zone) }) : t("reminders.cancel.text", { device }),
+      text: each.rule ? t("reminders.cancel.series", { device, rule: ruleWords(each) }) : t("reminders.cancel.text", { device }),
       act: t("reminders.cancel"),
       run: async () => {
         await remove(`/reminders/${each.id}`);
