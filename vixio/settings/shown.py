@@ -54,6 +54,9 @@ _IN_TEXT: Final = re.compile(
 """What may be a secret in a text: a header, an option of a command, an assignment, a token by its
 beginning, a user with a password."""
 
+_PROSE: Final = frozenset({"instructions", "wake_reply", "exit_phrases", "prompt"})
+"""Keys of texts for people or models: what stands there is meant to be said."""
+
 _VARIABLE: Final = re.compile(r"\$\{(\w+)(?::[^}]*)?\}")
 
 
@@ -90,19 +93,22 @@ def shareable(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _shareable(value: Any, key: str) -> Any:  # noqa: ANN401 - JSON
-    """Return a value, or MASK for a secret. ``key``: its own, or the first above that hides it."""
+    """Return a value, or MASK for a secret. ``key``: its own, or one above that decides for it."""
     hidden = _hides(key, value, declared=True)
+    decided = hidden or key in _PROSE
     match value:
         case Mapping():
             found = {
-                name: _shareable(each, key if hidden else name) for name, each in value.items()
+                name: _shareable(each, key if decided else name) for name, each in value.items()
             }
             return {name: each for name, each in found.items() if each != MASK}
         case list():
             return [each for each in (_shareable(item, key) for item in value) if each != MASK]
-    if hidden:
-        return f"${{{name[1]}}}" if (name := _VARIABLE.fullmatch(str(value))) else MASK
-    return _without_passwords(value) if isinstance(value, str) and "url" in key else value
+        case _ if hidden:
+            return f"${{{name[1]}}}" if (name := _VARIABLE.fullmatch(str(value))) else MASK
+        case str() if not decided:
+            return _without_passwords(value)
+    return value
 
 
 class _Writer:

@@ -233,8 +233,10 @@ def test_a_profile_is_shared_without_its_secrets() -> None:
     said = "The password of the castle is swordfish: never say it. See https://example.org/?q=1"
     content = {
         "instructions": said,
+        "wake_reply": {"*": ["The password?"]},
         "daily_turns": 20,
         "tools": {"allow": ["get_time"], "deny": []},
+        "vad": {"proxy": "http://me:planted@proxy.test:3128", "pin": 4711},
         "agent": {
             "name": "openai",
             "max_tokens": 300,
@@ -250,8 +252,10 @@ def test_a_profile_is_shared_without_its_secrets() -> None:
     assert "planted" not in json.dumps(found)
     assert found == {
         "instructions": said,
+        "wake_reply": {"*": ["The password?"]},
         "daily_turns": 20,
         "tools": {"allow": ["get_time"], "deny": []},
+        "vad": {"proxy": "http://***@proxy.test:3128"},
         "agent": {
             "name": "openai",
             "max_tokens": 300,
