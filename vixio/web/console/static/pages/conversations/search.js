@@ -1,6 +1,7 @@
 // Finds turns of all devices. What is asked for stands in the address.
 
 import { button, card, empty, field, loading, notice, select } from "../../components/controls.js";
+import { saveJson } from "../../components/file.js";
 import { toast } from "../../components/toast.js";
 import { turnElement } from "../../components/turn.js";
 import { get } from "../../lib/api.js";
@@ -10,7 +11,6 @@ import { dateTime } from "../../lib/format.js";
 import { t } from "../../lib/i18n.js";
 import { poll } from "../../lib/poll.js";
 import { href } from "../../lib/router.js";
-import { saveJson } from "../../components/file.js";
 import { fromRecord } from "../../lib/turns.js";
 import "../../words/turn.js";
 import { momentLink } from "./moment.js";
