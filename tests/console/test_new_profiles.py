@@ -152,7 +152,7 @@ async def test_a_profile_is_shared_as_a_file(
         name = dialog.get_by_label("Name", exact=True)
 
         async def proposed() -> bool:
-            return await name.input_value() == "Shared 2"
+            return bool(await name.input_value() == "Shared 2")
 
         await until_async(proposed, what="the name of the file")
         await dialog.get_by_role("button", name="Create").click()

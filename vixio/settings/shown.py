@@ -94,7 +94,7 @@ def shareable(content: Mapping[str, Any]) -> dict[str, Any]:
 
 def _shareable(value: Any, key: str) -> Any:  # noqa: ANN401 - JSON
     """Return a value, or MASK for a secret. ``key``: its own, or one above that decides for it."""
-    hidden = _hides(key, value, declared=True)
+    hidden = hides(key, value, declared=True)
     decided = hidden or key in _PROSE
     match value:
         case Mapping():
@@ -107,7 +107,7 @@ def _shareable(value: Any, key: str) -> Any:  # noqa: ANN401 - JSON
         case _ if hidden:
             return f"${{{name[1]}}}" if (name := _VARIABLE.fullmatch(str(value))) else MASK
         case str() if not decided:
-            return _without_passwords(value)
+            return without_passwords(value)
     return value
 
 

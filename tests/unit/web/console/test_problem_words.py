@@ -13,7 +13,7 @@ from vixio.web.console.assets import read_assets
 
 PACKAGE: Final = Path(__file__).parents[4] / "vixio"
 
-PLACES: Final = ("web/api", "data/devices", "data/memory", "data/reminders")
+PLACES: Final = ("web/api", "data/devices", "data/memory", "data/reminders", "composition")
 
 RAISED: Final = {
     "Problem": 1,
@@ -25,6 +25,7 @@ RAISED: Final = {
     "FirmwareError": 0,
     "FactRefused": 0,
     "ReminderError": 0,
+    "NotNow": 0,
 }
 """Names of what is raised with a sentence for people, with the place of the sentence."""
 

@@ -187,4 +187,14 @@ export const PROBLEMS = [
   ["Input should be less than or equal to {count}", "不能大于 {count}"],
   ["Input should be a valid {what}", "内容无效"],
   ["Value error, {text}", "{text}"],
+  // the assistant
+  ["it was changed since this page was loaded: load it again", "打开此页后内容已被修改：请重新加载"],
+  ["there is nothing to undo", "没有可撤销的修改"],
+  ["a program gave this server its settings: they are changed there", "此服务器的设置由程序提供，请在程序中修改"],
+  ["data.database is none: this server keeps nothing", "data.database 为 none：此服务器不保存任何内容"],
+  ["there are several nodes: their settings files decide", "有多个节点，以各节点的设置文件为准"],
+  ["another one is under way: wait until it is done", "另一项操作正在进行，请等它完成"],
+  ["{name} cannot be installed from here: {remedy}", "无法在此安装 {name}：{remedy}"],
+  ["the server stops", "服务器正在停止"],
+  ["zone: there is no time zone {zone}", "没有时区 {zone}"],
 ];
