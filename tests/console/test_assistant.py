@@ -198,7 +198,7 @@ async def test_a_wrong_key_and_an_unreachable_server_are_said_at_their_fields(
         address = page.get_by_label("Address", exact=True)
         await address.fill("stand-in")
         await go_on(page)
-        await page.get_by_text("An address begins with http").wait_for()
+        await page.get_by_text("with http:// or https:// in front").wait_for()
         (port,) = free_ports(1)
         await address.fill(f"http://127.0.0.1:{port}/v1")
         await go_on(page)
@@ -283,11 +283,13 @@ async def test_an_installation_goes_on_when_the_page_is_left(
         await page.get_by_text("Installing what is needed").wait_for()
         await check_accessibility(page)
         await page.go_back()
+        await step(page, "check")
         await page.get_by_text("Installing what is needed").wait_for()
         assert begun == [{"choices": ["asr.moonshine"]}]
         state.update(state="failed", error="there is no network; by itself: make extra")
         await page.get_by_text("there is no network").wait_for()
-        await page.get_by_role("button", name="Take what is here: Commands only").click()
+        await page.get_by_role("button", name="Take instead: Free speech: SenseVoice").wait_for()
+        await page.get_by_role("button", name="Take instead: Commands only").click()
         await tried(page, "asr", "agent", "tts")
 
 
@@ -499,6 +501,26 @@ async def test_a_server_of_tools_is_added_and_a_tool_switched_off(
                 await until_async(silent, what="the end of the tools")
     finally:
         await tools.kill()
+
+
+async def test_a_token_that_home_assistant_refuses_is_said_at_its_field(
+    tmp_path: Path, open_visit: OpenVisit
+) -> None:
+    # The stand-in refuses whatever has not its key, as Home Assistant does.
+    async with standing_in(StandIn()) as service, fresh(tmp_path) as house:
+        visit = await open_visit(house)
+        page = await begin(visit, "#/assistant/setup/tools")
+        await page.get_by_role("button", name="Home Assistant").click()
+        dialog = page.get_by_role("dialog")
+        address = dialog.get_by_label("Address of Home Assistant")
+        assert await address.input_value() == "http://homeassistant.local:8123"
+        await address.fill(service.url.removesuffix("/v1"))
+        await dialog.get_by_label("A long-lived access token").fill("wrong")
+        await dialog.get_by_role("button", name="Try and add").click()
+        await dialog.get_by_text("The server refuses the token.").wait_for()
+        token = dialog.get_by_label("A long-lived access token")
+        assert await token.get_attribute("aria-invalid") == "true"
+        assert service.refused, "it was really asked"
 
 
 async def test_where_it_cannot_be_changed_the_reason_is_said(

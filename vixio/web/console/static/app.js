@@ -4,7 +4,7 @@ import "./words/common.js";
 import { button, notice, select } from "./components/controls.js";
 import { icon } from "./components/icon.js";
 import { get, post } from "./lib/api.js";
-import { fill, h } from "./lib/dom.js";
+import { fill, find, h } from "./lib/dom.js";
 import { feedState, onFeedState, startFeed } from "./lib/feed.js";
 import { language, locale, setLanguage, t } from "./lib/i18n.js";
 import { go, href, onPlace, place } from "./lib/router.js";
@@ -101,10 +101,10 @@ function drawSide() {
         : h("a", { href: href(["login"]), class: "button plain" }, icon("person"), h("span", null, t("sign-in"))),
     ),
   );
-  const nav = side.querySelector("nav"); // on a phone a bar that may be wider than the window
-  const current = /** @type {HTMLElement | null} */ (nav?.querySelector("[aria-current]") ?? null);
+  const bar = find(side, "nav"); // that of a phone scrolls
+  const now = /** @type {HTMLElement | null} */ (bar.querySelector("[aria-current]"));
   // scrollIntoView would have the next Tab go on from there, and not from the top of the page.
-  if (nav && current) nav.scrollLeft = current.offsetLeft - nav.offsetLeft - (nav.clientWidth - current.offsetWidth) / 2;
+  if (now) bar.scrollLeft = now.offsetLeft - (bar.clientWidth - now.clientWidth) / 2;
 }
 
 async function signOut() {

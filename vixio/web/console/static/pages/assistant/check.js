@@ -10,7 +10,7 @@ import { t } from "../../lib/i18n.js";
 import { go, href } from "../../lib/router.js";
 import { contentOf, forget } from "./answers.js";
 import { Installer } from "./install.js";
-import { entries, fasterThan, KINDS, missingOf, nameOf, present, SERVICE, secondsOf, shortSeconds, turnOf } from "./parts.js";
+import { choiceOf, choicesOf, entries, fasterThan, KINDS, missingOf, nameOf, present, SERVICE, secondsOf, shortSeconds, turnOf, usable } from "./parts.js";
 import { resultWords, tried, waitMs } from "./trial.js";
 
 /** @typedef {import("./parts.js").Kind} Kind */
@@ -30,6 +30,8 @@ export function check(context) {
   const again = button(t("assistant.check.again"), () => run(), { icon: "refresh" });
   const anyway = button(t("assistant.save.anyway"), () => store(), {});
   const foot = h("div", { class: "row" }, again, anyway, save);
+  /** What could not be installed, such as `tts.joe`. @type {Set<string>} */
+  const failedBefore = new Set();
   const parts = () => /** @type {Record<Kind, any>} */ (Object.fromEntries(KINDS.map((kind) => [kind, state.fixed[kind] ? state.in_force[kind] : given.parts[kind]])));
 
   /** @param {string} name @param {string} what @param {import("./guide.js").Step} step */
@@ -62,6 +64,7 @@ export function check(context) {
         ...Object.keys(given.servers).filter((name) => given.servers[name].enabled !== false).map((name) => ({ part: `mcp_servers.${name}`, what: name, step: /** @type {const} */ ("tools") })),
       ].map((each) => ({ ...each, row: row(each.part, each.what, each.step) }));
       let failed = 0;
+      const speech = /** @type {Kind[]} */ ([]);
       for (const { part, step, row: shown } of all) {
         shown.begin();
         const result = await tried(part, contentOf(given, state), signal);
@@ -69,18 +72,36 @@ export function check(context) {
         const mute = step === "agent" && sections.agent.name === "phrasebook" && !choices.phrasebook;
         const words = mute ? t("assistant.agent.phrasebook.mute") : step === "tools" && result.ok ? t("assistant.tools.has", { count: result.tools.length }) : resultWords(result);
         shown.end(mute ? "limited" : result.ok ? "works" : "fails", words);
+        if (!result.ok && (step === "asr" || step === "tts") && !state.fixed[step]) speech.push(step);
         if (!result.ok) failed += mute ? 0 : 1;
         else if (step !== "tools") given.tried[step] = { of: JSON.stringify(sections[step]), seconds: waitMs(result) / 1000 };
       }
       setText(status, t(failed ? "assistant.check.failed" : "assistant.check.done"));
-      if (failed) fill(told, notice("warn", h("p", null, t("assistant.check.failed"))));
+      const other = instead(speech, (kind) => present(kind, choices));
+      if (failed) fill(told, notice("warn", h("p", null, t("assistant.check.failed")), other ? h("div", { class: "row" }, other) : null));
       else drawPace(sections);
       offer(failed > 0);
+      if (failed) other?.focus();
     } catch (error) {
       if (signal.aborted) return;
       fill(told, notice("bad", h("p", null, /** @type {Error} */ (error).message)));
       offer(true);
     }
+  }
+
+  /**
+   * A button that takes others in the place of what does not work; null: there are none.
+   * @param {Kind[]} kinds @param {(kind: Kind) => import("./parts.js").Choice | undefined} other
+   */
+  function instead(kinds, other) {
+    const sections = parts();
+    const found = kinds.map((kind) => ({ kind, choice: other(kind) })).filter(({ kind, choice }) => choice && choice !== choiceOf(kind, sections[kind], choices));
+    if (!found.length || found.length < kinds.length) return null;
+    const names = found.map(({ kind, choice }) => nameOf(kind, choice?.section, choices)).join(", ");
+    return button(t("assistant.install.instead", { names }), () => {
+      for (const { kind, choice } of found) take(kind, /** @type {import("./parts.js").Choice} */ (choice));
+      return run();
+    });
   }
 
   /** Installs what is chosen and missing. Returns whether all is there. @param {Record<Kind, any>} sections */
@@ -90,14 +111,15 @@ export function check(context) {
       await installer.run(missing);
     } catch (error) {
       if (signal.aborted) throw error;
-      const here = KINDS.filter((kind) => missing.some((each) => each.startsWith(`${kind}.`)) && present(kind, choices));
-      const instead = button(t("assistant.install.instead", { names: here.map((kind) => nameOf(kind, present(kind, choices)?.section, choices)).join(", ") }), () => {
-        for (const kind of here) take(kind, /** @type {any} */ (present(kind, choices)));
-        return run();
-      }, { kind: "primary" });
-      fill(told, notice("bad", h("p", null, t("assistant.install.failed")), h("p", { class: "small" }, /** @type {Error} */ (error).message), here.length ? h("div", { class: "row" }, instead) : null));
+      choices = await get("/assistant/choices", { language: given.language }, signal); // a part of it may be there
+      for (const each of missingOf(sections, choices)) failedBefore.add(each);
+      const others = (/** @type {Kind} */ kind) => choicesOf(kind, choices).find((each) => each.name !== SERVICE && !each.installed && usable(each) && !failedBefore.has(`${kind}.${each.name}`));
+      const kinds = KINDS.filter((kind) => missingOf(sections, choices).some((each) => each.startsWith(`${kind}.`)));
+      const offers = [instead(kinds, (kind) => present(kind, choices) ?? others(kind)), instead(kinds, (kind) => others(kind) ?? present(kind, choices))]
+        .filter((each, at, all) => each && each.textContent !== all[at - 1]?.textContent);
+      fill(told, notice("bad", h("p", null, t("assistant.install.failed")), h("p", { class: "small" }, /** @type {Error} */ (error).message), offers.length ? h("div", { class: "row" }, ...offers) : null));
       offer(true);
-      if (here.length) instead.focus();
+      offers[0]?.focus();
       return false;
     }
     choices = await get("/assistant/choices", { language: given.language }, signal);

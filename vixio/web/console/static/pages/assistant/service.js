@@ -34,7 +34,7 @@ export class ServiceFields {
   element = h("div", { class: "stack service more-of" });
   /** @type {Service | null} */
   #service = null;
-  #url = h("input", { type: "url", autocomplete: "off", spellcheck: false, maxLength: 500, placeholder: "http://192.168.1.5:8080/v1" });
+  #url = h("input", { type: "url", autocomplete: "off", spellcheck: false, maxLength: 500 });
   #key = h("input", { type: "password", autocomplete: "off", spellcheck: false, maxLength: 500 });
   #name = h("input", { type: "text", autocomplete: "off", spellcheck: false, maxLength: 200 });
   #list = h("div");
