@@ -111,6 +111,8 @@ async def open_visit(browser: Browser) -> AsyncIterator[OpenVisit]:
             browser: Browser | None = None,
             **options: Any,  # noqa: ANN401 - of visiting
         ) -> Visit:
-            return await stack.enter_async_context(visiting(browser or shared, house, **options))
+            visit = await stack.enter_async_context(visiting(browser or shared, house, **options))
+            house.watches.append(visit.watch)
+            return visit
 
         yield start

@@ -11,7 +11,9 @@ from typing import Any, Final
 import aiohttp
 
 from firmware_test_client import DeviceConfig, SimulatedDevice
+from tests.console.watch import Watch
 from tests.e2e.house import House
+from tests.e2e.processes import Running
 from tests.support.waiting import until
 
 NAME: Final = "vixio.lan"
@@ -33,6 +35,8 @@ class ConsoleHouse(House):
         self._more = more
         self._memory = memory
         self._login: dict[str, Any] | None = None
+        self.watches: list[Watch] = []
+        """Of its pages, which go on asking when a test ends its server before them."""
         super().__init__(folder, "", access)
 
     def write(self, access: str, workers: int = 1) -> None:
@@ -44,6 +48,14 @@ class ConsoleHouse(House):
             assert NO_MEMORY in text
             text = text.replace(NO_MEMORY, "")
         file.write_text(f"{text}api: {{hosts: [{NAME}]}}\n{self._more}", "utf-8")
+
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator[Running]:
+        """Run the server until the block ends."""
+        async with super().serving() as server:
+            yield server
+            for watch in self.watches:
+                watch.expect_unreachable()
 
     def url(self, place: str = "", host: str = "127.0.0.1") -> str:
         """Return the address of the console; ``place``: of a page, such as ``#/devices``."""

@@ -13,13 +13,18 @@ if TYPE_CHECKING:
 NAMES: Final = frozenset(
     re.findall(
         r"\w+",
-        "Vixio API BCP CPU GET HTTP JSON MAC MCP OTA SHA URL USB emoji dBm Asia Shanghai "
+        "Vixio API BCP BOOT CPU GET HTTP JSON MAC MCP OTA SHA SSID URL USB Xiaozhi emoji dBm http "
+        "Asia Shanghai "
         "Anna Bedroom Kitchen Python admin butler "
         "espeak phrasebook pocketsphinx silero sherpa onnx kokoro openai litellm funasr moonshine "
-        "whisper ten edge piper combined fallback",
+        "whisper ten edge piper combined fallback "
+        "DashScope DeepSeek Edge Home Assistant GLM Joe Kimi Kokoro Moonshine Moonshot Ollama "
+        "OpenAI PocketSphinx Qwen SenseVoice SiliconFlow Studio Whisper bigmodel eSpeak llama vLLM "
+        # Languages by the names that they give themselves, cut at the letters with accents.
+        "English Deutsch Espa Fran ais Italiano Portugu",
     )
 )
-"""Of protocols, products and formats, of what the household has, and of providers."""
+"""Of protocols, products and formats, of what the household has, of providers and languages."""
 
 WRITTEN: Final = ("feed the cat", str(PROFILE["instructions"]), str(PROFILE["wake_reply"]))
 
@@ -30,7 +35,7 @@ SKIPPED: Final = ", ".join(
         # The log, and the settings by their keys.
         ".log-lines, .setting-section",
         # What was said.
-        "vx-turn, .heard, .said, .turn, .fact, .line b",
+        "vx-turn, .heard, .said, .turn, .fact, .line b, .home-words, .bubble",
         # Tools, as devices and servers describe them.
         ".tool-card p, .tool-card label, .part p, .part dd, .part b",
         # Voices, as their makers call them.

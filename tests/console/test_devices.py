@@ -308,9 +308,8 @@ async def test_what_the_server_refuses_is_said_in_the_language_of_the_page(
 ) -> None:
     visit = await open_visit(house, language="zh")
     visit.watch.expect(404, r"/devices/claim")
-    await visit.enter("#/devices")
-    await visit.page.get_by_role("button", name="添加设备").first.click()
-    dialog = visit.page.get_by_role("dialog")
-    await dialog.get_by_role("textbox").first.fill("123456")
-    await dialog.locator("button[type=submit]").click()
+    await visit.enter("#/add")
+    form = visit.page.locator(".add-code")
+    await form.get_by_role("textbox").fill("123456")
+    await form.locator("button[type=submit]").click()
     await visit.page.get_by_text("没有设备在等待验证码 123456").wait_for()
