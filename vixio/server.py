@@ -113,7 +113,11 @@ class Server:
         self.reminders = self._device_services.reminders
         self.feed = self._device_services.feed
         self.create_engine = EngineBuilder(
-            settings, self.providers.pool, self.profiles, endpointing
+            settings,
+            self.providers.pool,
+            self.profiles,
+            endpointing,
+            self._device_services.keep_sound,
         )
         self.memory = make_memory(settings, self.registry.link, self.providers.agent, self.counters)
         self.tools = make_runtime(

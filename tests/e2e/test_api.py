@@ -120,7 +120,8 @@ async def test_devices_are_claimed_and_managed(tmp_path: Path) -> None:
         identity = {"Device_Id": config.device_id, "Client_Id": config.client_id}
         own = api.bearer(token, **identity)
         assert (await own("GET", "/device")).body["id"] == config.device_id
-        for path in ("/devices", "/me", "/tokens", f"/devices/{config.device_id}"):
+        of_words = ("/conversations/s/turns/1/sound", "/conversations/s")
+        for path in ("/devices", "/me", "/tokens", f"/devices/{config.device_id}", *of_words):
             refused(await own("GET", path), 403)
         refused(await api.bearer(token)("GET", "/device"), 401)
         other = api.bearer(token, Device_Id=ABSENT, Client_Id=config.client_id)

@@ -74,6 +74,7 @@ def make_api(
             turns_written=device_services.caught_up,
             live=device_services.live,
             profile_of=device_services.profiles.outline,
+            sound_days=device_services.sound_days,
             cancels_echo=is_installed(),
             screens=Screens(admission.cluster.broadcast, secret),
             reminders=device_services.reminders.service,

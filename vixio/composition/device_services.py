@@ -10,12 +10,13 @@ from vixio.composition.profiles import LiveProfiles, ProfileUpdates
 from vixio.composition.registry import Farewells, make_registry
 from vixio.composition.reminders import Reminders
 from vixio.core.cluster import Cluster
-from vixio.core.device import DeviceProfile
+from vixio.core.device import Device, DeviceProfile
 from vixio.core.host import SessionHost
 from vixio.core.metrics import Counters
 from vixio.data.conversations.recorder import TurnRecorder
 from vixio.data.devices.records import UNKNOWN
 from vixio.settings import Settings
+from vixio.stations.asr import KeepSound
 from vixio.web.feed.changes import Past, read_past
 from vixio.web.feed.feed import EventFeed
 from vixio.web.feed.happenings import waiting
@@ -54,6 +55,7 @@ class DeviceServices:
                 counters,
                 days,
                 lambda device_id: standings.get(device_id, UNKNOWN).profile,
+                self.sound_days,
             )
         self.updates: ProfileUpdates | None = None
         """None until sessions are followed."""
@@ -67,7 +69,7 @@ class DeviceServices:
         """
         updates = self.updates = ProfileUpdates(self.profiles, host.sessions, prepare)
         self.registry.on_unwelcome = Farewells(host.sessions)
-        self.registry.on_changed = updates.look_again
+        self.registry.on_changed = self._look_again
         self.registry.on_audit = self.feed.changed
         self.registry.on_waiting = lambda device: self.feed.tell(device.id, waiting(device))
         self.firmware.tell = self.feed.tell
@@ -84,7 +86,24 @@ class DeviceServices:
     def begin(self, host: SessionHost) -> None:
         """Begin to open the database. Returns at once."""
         self.registry.start()
+        if self._recorder is not None:
+            self._recorder.begin()
         self.reminders.begin(host)
+
+    @property
+    def keep_sound(self) -> KeepSound | None:
+        """What takes the sound of utterances; None: turns are not recorded."""
+        return self._recorder.keep_sound if self._recorder is not None else None
+
+    def sound_days(self, device: Device) -> int | None:
+        """Return for how many days what a device hears is kept as sound, as it is now; None: the
+        profiles have not been read yet."""
+        if self._recorder is None:
+            return 0
+        days = self.profiles.outline(device).keep_sound_days
+        if days is None:
+            days = self.profiles.defaults.settings.assistant.keep_sound_days
+        return days if self.registry.known.loaded else None
 
     async def caught_up(self) -> None:
         """Have turns that ended a moment ago written before the caller reads or erases them."""
@@ -103,6 +122,13 @@ class DeviceServices:
         await self.reminders.stop()
         await self.firmware.stop()
         await self.registry.stop()
+
+    def _look_again(self) -> None:
+        """Follow names and profiles that may have changed."""
+        if self.updates is not None:
+            self.updates.look_again()
+        if self._recorder is not None:
+            self._recorder.look_again()
 
     async def _read_changes(self, after: int | None) -> Past:
         return await self.registry.use(lambda database: read_past(database, after))

@@ -25,7 +25,7 @@ from vixio.providers.tts import TTSProvider
 from vixio.settings import Settings
 from vixio.settings.station import StationSection
 from vixio.stations.agent import AgentStation
-from vixio.stations.asr import ASRStation
+from vixio.stations.asr import ASRStation, KeepSound
 from vixio.stations.phrase_audio import PhraseAudio
 from vixio.stations.registry import Place, arrange
 from vixio.stations.sentence_aggregator import SentenceAggregatorStation
@@ -53,7 +53,8 @@ class LeasedPipeline(Pipeline):
 class EngineBuilder:
     """The engine factory of a server. ``settings`` may be replaced; later engines follow them.
 
-    ``endpointing`` makes the policy of each engine; None: that of the settings.
+    ``endpointing`` makes the policy of each engine; None: that of the settings. ``keep_sound``
+    takes what is said to devices whose profile keeps it.
     """
 
     def __init__(
@@ -62,11 +63,13 @@ class EngineBuilder:
         pool: ProviderPool,
         profiles: LiveProfiles,
         endpointing: EndpointingFactory | None = None,
+        keep_sound: KeepSound | None = None,
     ) -> None:
         """Raises ConfigError when a station of the settings cannot be made."""
         make_stations(settings.stations)  # what cannot be made ends the start, not each session
         self.settings = settings
         self._endpointing = endpointing
+        self._keep_sound = keep_sound
         listening = settings.listening
         self._silences = AdaptiveSilences(listening.end_silence_ms / 1000)
         self._by_words = listening.end_of_turn == "words"
@@ -104,6 +107,7 @@ class EngineBuilder:
                 watched=providers.asr.loader.watched,
                 early=settings.listening.think_ms > 0,
                 corrections=profile.corrections or settings.assistant.corrections,
+                keep=self._keep_sound if profile.keep_sound_days else None,
             ),
             TextAggregatorStation(),
             AgentStation(

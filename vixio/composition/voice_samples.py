@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import io
 import os
-import wave
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from vixio.core.audio import wav
 from vixio.core.errors import ConfigError, ProviderError, ProviderTimeout
 from vixio.core.streams import closing
 from vixio.providers import registry
@@ -75,7 +74,7 @@ class VoiceSamples:
             lease.release(linger=LINGER_S)
         if not pcm:
             raise ConfigError(f"tts: no audio for this text; does the voice fit {language}?")
-        return _wav(pcm, rate)
+        return wav(pcm, rate)
 
 
 async def _spoken(
@@ -151,13 +150,3 @@ def _plain(value: object) -> object:
     if isinstance(value, list | tuple):
         return [_plain(each) for each in value]
     return value if isinstance(value, str | int | float | bool | None) else str(value)
-
-
-def _wav(pcm: bytes, rate: int) -> bytes:
-    file = io.BytesIO()
-    with wave.open(file, "wb") as wav:
-        wav.setnchannels(1)
-        wav.setsampwidth(2)
-        wav.setframerate(rate)
-        wav.writeframes(pcm)
-    return file.getvalue()

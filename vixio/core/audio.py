@@ -5,6 +5,7 @@ The codec stays in the transport. Listening runs at ``LISTEN_RATE`` whatever the
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
 
 LISTEN_RATE = 16_000
@@ -39,3 +40,11 @@ def pcm_seconds(pcm: bytes, sample_rate: int) -> float:
 def pcm_bytes(seconds: float, sample_rate: int) -> int:
     """Return the number of PCM bytes in ``seconds``, whole samples."""
     return round(seconds * sample_rate) * BYTES_PER_SAMPLE
+
+
+def wav(pcm: bytes, sample_rate: int) -> bytes:
+    """Return ``pcm`` as a WAV file."""
+    frame = BYTES_PER_SAMPLE
+    fields = struct.pack("<HHIIHH", 1, 1, sample_rate, sample_rate * frame, frame, 8 * frame)
+    head = b"RIFF" + struct.pack("<I", 36 + len(pcm)) + b"WAVEfmt " + struct.pack("<I", 16)
+    return head + fields + b"data" + struct.pack("<I", len(pcm)) + pcm

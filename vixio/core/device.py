@@ -213,6 +213,14 @@ class DeviceProfile:
             "both: at most 100 words or phrases of 80 characters",
         ),
     ] = None
+    keep_sound_days: Annotated[
+        Annotated[int, Interval(ge=0, le=30)] | None,
+        Setting(
+            0,
+            "days for which what the user says is kept as sound, beside its words, to find out "
+            "what was misheard; 0: it is not (docs/data.md)",
+        ),
+    ] = None
     agent: ProviderConfig = None
     tts: ProviderConfig = None
     asr: ProviderConfig = None

@@ -88,6 +88,8 @@ class TurnTimeline:
     """Whether a call failed, and no other one came behind it."""
     heard_ms: int | None = None
     """How much of the reply was played, in milliseconds; None while it is being played."""
+    sound_ms: int = 0
+    """How much of what the user said is kept as sound."""
     outcome: str = ""
     """``answered``, ``not_understood``, ``tool_failed``, ``interrupted:…`` or ``failed:…``; empty
     while running. docs/data.md says what each means."""

@@ -68,6 +68,7 @@ class StationContext:
         that was given up, and keeps all that is in it."""
         before = self.timeline(turn_id)
         again = self.timelines[turn_id] = TurnTimeline(turn_id)
+        again.sound_ms = before.sound_ms
         again.marks = {name: before.marks[name] for name in _OF_THE_USER if name in before.marks}
 
     def end_timeline(self, turn_id: int, timeline: TurnTimeline | None = None) -> None:

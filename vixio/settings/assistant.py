@@ -147,6 +147,7 @@ if TYPE_CHECKING:
         wake_reply: str | WakeGreetings = ""
         pronunciations: Replacements = Replacements()
         corrections: Replacements = Replacements()
+        keep_sound_days: int = 0
 
     class ForOneDevice(Section):
         """Likewise. None: as for all devices."""

@@ -10,6 +10,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
+from vixio.core.audio import LISTEN_RATE, pcm_seconds
 from vixio.core.chunk import (
     Abort,
     AudioIn,
@@ -62,6 +63,13 @@ EARLY_SILENCE = bytes(9_600)
 """0.3 s of PCM behind what was heard up to a pause: as much as the end of an utterance has more.
 Without, PocketSphinx takes more of what it does not know for a command (6 instead of 3 %)."""
 
+MAX_SOUND_BYTES = 480_000
+"""PCM of an utterance that is kept where its sound is: 15 s, its beginning."""
+
+KeepSound = Callable[[str, str, int, bytes], None]
+"""Takes the sound of an utterance that has been recognised, 16 kHz s16 mono, with the ids of its
+device, session and turn. A function, and no event: those are read by everybody."""
+
 AGAIN_BYTES = 32_000
 """PCM that it is then given at a time: a second."""
 
@@ -89,6 +97,8 @@ class _Utterance:
     """Whether the utterance may be complete."""
     resumes: int = 0
     """Pauses after which it was not."""
+    sound: bytearray = field(default_factory=bytearray)
+    """What was said, where that is kept."""
 
     def take(self) -> bytes:
         """Return the audio to feed next, which is no longer queued."""
@@ -120,12 +130,15 @@ class ASRStation(ListeningStation):
         watched: Watch = nullcontext,
         early: bool = False,
         corrections: Replacements = NO_REPLACEMENTS,
+        keep: KeepSound | None = None,
     ) -> None:
         """``watched``: learns whether each use of ``asr`` worked. ``early``: look for the words in
-        the pauses of an utterance. ``corrections``: of words that it does not know."""
+        the pauses of an utterance. ``corrections``: of words that it does not know. ``keep``:
+        takes what was said; None: nothing is held of it."""
         self._asr = asr
         self._early = early
         self._corrections = corrections
+        self._keep = keep
         self._watched = watched
         self._timeouts = timeouts or Timeouts()
         self._current: _Utterance | None = None
@@ -211,6 +224,8 @@ class ASRStation(ListeningStation):
         if utterance is None:
             return
         utterance.queue.append(pcm)
+        if self._keep is not None:
+            utterance.sound += pcm[: MAX_SOUND_BYTES - len(utterance.sound)]
         if len(utterance.queue) > QUEUE_CHUNKS:
             utterance.queue.popleft()
             self.context.counters.add("asr.audio_dropped")
@@ -245,7 +260,12 @@ class ASRStation(ListeningStation):
         except Exception as error:  # noqa: BLE001 - a defect costs a turn, like an error
             outcome = await self._failure(utterance, error)
         if self._running.pop(turn_id, None) is not None:
-            self.context.timeline(turn_id).mark("transcript", clock_now())
+            timeline = self.context.timeline(turn_id)
+            timeline.mark("transcript", clock_now())
+            if self._keep is not None and utterance.sound and isinstance(outcome, Transcript):
+                sound = bytes(utterance.sound)
+                timeline.sound_ms = round(pcm_seconds(sound, LISTEN_RATE) * 1000)
+                self._keep(self.context.device_id, self.context.session_id, turn_id, sound)
             await self.emit((outcome,))
 
     async def _words(self, utterance: _Utterance) -> Chunk:

@@ -20,6 +20,7 @@ from vixio.core.chunk import (
     Transcript,
     TurnDropped,
     TurnEnded,
+    TurnFailed,
     TurnStarted,
 )
 from vixio.core.clock import now
@@ -30,18 +31,31 @@ from vixio.core.station import StationContext
 from vixio.core.tools.toolset import DEVICE_SOURCE, ToolSet
 from vixio.core.tools.types import ToolDefinition
 from vixio.providers.asr import ASRProvider, ASRStream, Recognition, SpeechHints
-from vixio.stations.asr import GATHERED_CHUNKS, MAX_TRANSCRIPT_CHARS, QUEUE_CHUNKS, ASRStation
+from vixio.stations.asr import (
+    GATHERED_CHUNKS,
+    MAX_SOUND_BYTES,
+    MAX_TRANSCRIPT_CHARS,
+    QUEUE_CHUNKS,
+    ASRStation,
+    KeepSound,
+)
 from vixio.testing import ScriptedASR, run_virtual
 
 
 class Bench:
     """The station alone, with all that it passes on."""
 
-    def __init__(self, asr: ASRProvider, corrections: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        asr: ASRProvider,
+        corrections: Mapping[str, str] | None = None,
+        keep: KeepSound | None = None,
+    ) -> None:
         self.made: list[Chunk] = []
         self.tasks: list[asyncio.Task[None]] = []
         self.context = StationContext("s", "d", History(), ToolSet(), Counters(), self._spawn)
-        self.station = ASRStation(asr, corrections=Replacements.of(corrections or {}))
+        own = Replacements.of(corrections or {})
+        self.station = ASRStation(asr, corrections=own, keep=keep)
         self.station.bind(self.context, self._emit)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
@@ -394,5 +408,45 @@ def test_a_closed_station_no_longer_follows_the_tools() -> None:
         await bench.station.close()
         bench.context.tools.replace(DEVICE_SOURCE, [])
         assert asr.log == ["prepare 0", "prepare 1"]
+
+    run_virtual(conversation())
+
+
+@pytest.mark.parametrize("seconds", [1.2, 18.0])
+def test_the_beginning_of_an_utterance_is_kept_as_sound(seconds: float) -> None:
+    async def conversation() -> None:
+        kept: list[tuple[str, str, int, bytes]] = []
+        script: list[str | Recognition | Exception] = ["hello", "", ValueError("defect")]
+        bench = Bench(ScriptedASR(script), keep=lambda *given: kept.append(given))
+        await bench.feed(TurnStarted(7))
+        await bench.speak(seconds)
+        await bench.feed(TurnEnded(7, "silence"))
+        await bench.finished()
+        await bench.feed(TurnStarted(8))
+        await bench.speak(0.6)
+        await bench.feed(TurnDropped(8))
+        await bench.feed(TurnStarted(9))
+        await bench.speak(0.6)
+        await bench.feed(TurnEnded(9, "silence"))
+        await bench.finished()
+        assert isinstance(bench.made[-1], TurnFailed)
+        ((device, session, turn, pcm),) = kept
+        assert (device, session, turn) == ("d", "s", 7)
+        assert len(pcm) == min(pcm_bytes(seconds, LISTEN_RATE), MAX_SOUND_BYTES)
+        assert bench.context.timeline(7).sound_ms == min(seconds, 15.0) * 1000
+
+    run_virtual(conversation())
+
+
+def test_otherwise_nothing_is_held_of_it() -> None:
+    async def conversation() -> None:
+        bench = Bench(ScriptedASR(["hello"]))
+        await bench.feed(TurnStarted(7))
+        await bench.speak(1.2)
+        (utterance,) = bench.station._running.values()
+        assert not utterance.sound
+        await bench.feed(TurnEnded(7, "silence"))
+        await bench.finished()
+        assert bench.context.timeline(7).sound_ms == 0
 
     run_virtual(conversation())

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Final
 
+from vixio.core.device import Device
+from vixio.core.log_fields import shared_context
 from vixio.core.metrics import Counters
 from vixio.core.session.events import (
     Event,
@@ -20,11 +24,12 @@ from vixio.core.session.events import (
     TurnEnded,
     TurnStarted,
 )
+from vixio.core.tasks import cancel_and_wait
 from vixio.core.wall_clock import now_ms
 from vixio.data.conversations.records import MAX_TOOL_WORDS, MAX_TOOLS, MAX_WORDS, TurnRecord
 from vixio.data.conversations.repository import ConversationRepository
-from vixio.data.database.database import Database
-from vixio.data.database.link import Link
+from vixio.data.database.database import Database, Row
+from vixio.data.database.link import Link, Operation, Rejected, Unavailable
 from vixio.data.database.write_behind import WriteBehind
 
 MAX_OPEN: Final = 10_000
@@ -33,14 +38,21 @@ MAX_OPEN: Final = 10_000
 MAX_KEPT: Final = 10_000
 """Turns that wait for a database that is away; then the oldest is dropped, and counted."""
 
+MAX_HELD_BYTES: Final = 16_000_000
+"""Sound that waits for the end of its turn, or for the database; likewise."""
+
 DAY_MS: Final = 86_400_000
-PRUNE_MS: Final = 3_600_000
+PRUNE_S: Final = 3_600.0
 """How often old turns are looked for."""
+
+_Written = tuple[list[TurnRecord], int]
+"""The turns, and how many older sounds had to go."""
 
 
 class TurnRecorder:
     """``keep_days``: turns that are older are removed. ``profile_of``: the name of a device's
-    profile, or nothing."""
+    profile, or nothing. ``sound_days``: for which the sound of a device is kept, as it
+    is now; None: that is not known yet."""
 
     def __init__(
         self,
@@ -48,18 +60,26 @@ class TurnRecorder:
         counters: Counters,
         keep_days: float,
         profile_of: Callable[[str], str],
+        sound_days: Callable[[Device], int | None],
     ) -> None:
+        self._link = link
         self._counters = counters
         self._profile_of = profile_of
         self._keep_ms = round(keep_days * DAY_MS)
-        self._pruned_at = 0
+        self._sound_days = sound_days
+        self._sounds: dict[str, bytes] = {}
+        """By the ids of turns that are not written."""
+        self._held = 0
+        self._pruning: asyncio.Task[None] | None = None
+        self._changed = asyncio.Event()
         self._open: OrderedDict[tuple[str, int], TurnRecord] = OrderedDict()
-        self._behind: WriteBehind[list[TurnRecord], None] = WriteBehind(
+        self._behind: WriteBehind[list[TurnRecord], _Written] = WriteBehind(
             link,
             list,
             self._write,
             singly=lambda turns: [[turn] for turn in turns],
-            dropped=lambda turns: counters.add("conversations.rejected", len(turns)),
+            dropped=self._dropped,
+            written=self._written,
         )
 
     def __call__(self, event: Event) -> None:
@@ -84,9 +104,27 @@ class TurnRecorder:
                 self._ended(event)
             case SessionClosed():
                 for key in [key for key in self._open if key[0] == event.session_id]:
-                    del self._open[key]  # an utterance that became no turn
+                    self._forget([self._open.pop(key)])  # an utterance that became no turn
             case _:
                 pass
+
+    def keep_sound(self, device_id: str, session_id: str, turn: int, pcm: bytes) -> None:
+        """Keep what the user said (16 kHz s16 mono) with a turn that is not over."""
+        turn_id = self._record(device_id, session_id, turn).id
+        self._sounds[turn_id] = pcm
+        self._held += len(pcm)
+        while self._held > MAX_HELD_BYTES:
+            self._held -= len(self._sounds.pop(next(iter(self._sounds))))
+            self._counters.add("sounds.dropped")
+
+    def begin(self) -> None:
+        """Begin to remove what is old: now, every hour, and when :meth:`look_again` is called."""
+        loop = asyncio.get_running_loop()
+        self._pruning = loop.create_task(self._prune(), context=shared_context())
+
+    def look_again(self) -> None:
+        """Have what a device's profile keeps no longer removed: profiles may have changed."""
+        self._changed.set()
 
     async def caught_up(self) -> None:
         """Have the turns that have ended written before the caller reads or erases them."""
@@ -94,17 +132,20 @@ class TurnRecorder:
 
     async def close(self) -> None:
         """Write what is left, for a bounded time. Idempotent."""
+        await cancel_and_wait(self._pruning)
         if not await self._behind.close():
             self._counters.add("conversations.lost", sum(map(len, self._behind.unwritten)))
 
     def _at(self, event: Event, turn: int) -> TurnRecord:
-        key = (event.session_id, turn)
+        return self._record(event.device_id, event.session_id, turn)
+
+    def _record(self, device_id: str, session_id: str, turn: int) -> TurnRecord:
+        key = (session_id, turn)
         record = self._open.get(key)
         if record is None:
-            record = TurnRecord(event.device_id, event.session_id, turn, now_ms())
-            self._open[key] = record
+            record = self._open[key] = TurnRecord(device_id, session_id, turn, now_ms())
             if len(self._open) > MAX_OPEN:
-                self._open.popitem(last=False)
+                self._forget([self._open.popitem(last=False)[1]])
         return record
 
     def _began(self, event: ToolStarted) -> None:
@@ -138,12 +179,63 @@ class TurnRecorder:
         batch = self._behind.batch
         batch.append(record)
         if len(batch) > MAX_KEPT:
-            del batch[0]
+            self._forget([batch.pop(0)])
             self._counters.add("conversations.lost")
         self._behind.touch()
 
-    async def _write(self, turns: list[TurnRecord], database: Database) -> None:
-        now, before = now_ms(), 0
-        if now - self._pruned_at > PRUNE_MS:
-            self._pruned_at, before = now, now - self._keep_ms
-        await ConversationRepository(database).write(turns, before=before)
+    async def _write(self, turns: list[TurnRecord], database: Database) -> _Written:
+        sounds = {each.id: pcm for each in turns if (pcm := self._sounds.get(each.id)) is not None}
+        return turns, await ConversationRepository(database).write(turns, sounds)
+
+    def _written(self, written: _Written) -> None:
+        turns, gone = written
+        self._forget(turns)
+        if gone:
+            self._counters.add("sounds.dropped", gone)
+
+    def _forget(self, turns: list[TurnRecord]) -> None:
+        """Hold the sound of turns no longer."""
+        for turn in turns:
+            self._held -= len(self._sounds.pop(turn.id, b""))
+
+    def _dropped(self, turns: list[TurnRecord]) -> None:
+        self._forget(turns)
+        self._counters.add("conversations.rejected", len(turns))
+
+    async def _prune(self) -> None:
+        while True:
+            self._changed.clear()
+            try:
+                await self.prune()
+            except Unavailable:
+                await self._link.usable()
+                continue
+            except Rejected:
+                pass  # it is in the log, and would be rejected again
+            with suppress(TimeoutError):
+                async with asyncio.timeout(PRUNE_S):
+                    await self._changed.wait()
+
+    async def prune(self) -> None:
+        """Remove turns that are old, and sound that is, by the profiles as they are now.
+
+        Raises Unavailable, Rejected.
+        """
+        now = now_ms()
+        known = await self._link.call(
+            Operation(lambda database: ConversationRepository(database).prune(now - self._keep_ms))
+        )
+        before = {
+            row["device_id"]: now - DAY_MS * days
+            for row in known
+            if (days := self._sound_days(_device(row))) is not None
+        }
+        if before:
+            await self._link.call(
+                Operation(lambda database: ConversationRepository(database).prune_sounds(before))
+            )
+
+
+def _device(row: Row) -> Device:
+    client_id, board, firmware = (row[name] or "" for name in ("client_id", "board", "firmware"))
+    return Device(row["device_id"], client_id=client_id, board=board, firmware=firmware)

@@ -17,6 +17,11 @@ MAX_TOOL_WORDS: Final = 2_000
 
 MAX_TOOLS: Final = 50
 
+SOUND_MS: Final = (
+    "COALESCE((SELECT size FROM turn_sounds WHERE turn_id = turns.id), 0) / 32 AS sound_ms"
+)
+"""A column of a query of the table ``turns``; the sound has 32 bytes a millisecond."""
+
 _JSON: Final = ("stages", "tools", "models")
 
 
@@ -46,6 +51,8 @@ class TurnRecord:
     """``model``, ``input_tokens``, ``output_tokens`` and so on, one for each answer of a model."""
     profile: str = ""
     """The name of the device's profile at the end of the turn; empty: it had none."""
+    sound_ms: int = 0
+    """How much of what the user said is there as sound; of a turn that was read."""
 
     @property
     def wait_ms(self) -> int | None:
@@ -71,7 +78,7 @@ class TurnRecord:
     @classmethod
     def of(cls, row: Row) -> TurnRecord:
         """Read a row of the table ``turns``."""
-        values = {each.name: row[each.name] for each in fields(cls)}
+        values = {each.name: row[each.name] for each in fields(cls) if each.name in row}
         return cls(**(values | {name: json.loads(values[name]) for name in _JSON}))
 
 

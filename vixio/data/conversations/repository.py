@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, Literal, NamedTuple, Self
 
-from vixio.data.conversations.records import ConversationRecord, TurnRecord
-from vixio.data.database.database import Database
+from vixio.data.conversations.records import SOUND_MS, ConversationRecord, TurnRecord
+from vixio.data.database.database import Database, Row
 
 _COLUMNS = (
     "id, device_id, session_id, turn, at, heard, guess, said, outcome, error, stages, tools, "
     "models, profile, wait_ms, input_tokens, output_tokens"
 )
+
+MAX_SOUND_BYTES: Final = 200_000_000
+"""All sound together: more than an hour and a half. Then the oldest goes."""
+
+_OVER: Final = (
+    "DELETE FROM turn_sounds WHERE (SELECT SUM(size) FROM turn_sounds) > :most "
+    "AND turn_id IN (SELECT turn_id FROM ("
+    "SELECT turn_id, SUM(size) OVER (ORDER BY at DESC, turn_id DESC) AS size FROM turn_sounds"
+    ") AS newest WHERE size > :most)"
+)
+"""The sum is known at once, by an index; to sort 2,000 of them takes some 5 ms."""
 
 PART: Final = 100
 """Turns that are read at a time: a device may have thousands, and other work goes on between."""
@@ -33,7 +44,8 @@ _OF_ALL: Final = _LISTED.format(which="")
 _OF_DEVICE: Final = _LISTED.format(which="device_id = :device_id AND ")
 
 _PART: Final = (
-    "SELECT * FROM turns WHERE {column} = :key AND (at, turn, session_id) > (:at, :turn, :session) "
+    f"SELECT *, {SOUND_MS} FROM turns "  # noqa: S608 - constants
+    "WHERE {column} = :key AND (at, turn, session_id) > (:at, :turn, :session) "
     "ORDER BY at, turn, session_id LIMIT :limit"
 )
 
@@ -61,8 +73,13 @@ class ConversationRepository:
     def __init__(self, database: Database) -> None:
         self.database = database
 
-    async def write(self, turns: Sequence[TurnRecord], *, before: int = 0) -> None:
-        """Add turns, and remove those that began before then. Once more changes nothing."""
+    async def write(
+        self, turns: Sequence[TurnRecord], sounds: Mapping[str, bytes] | None = None
+    ) -> int:
+        """Add turns, and the sounds (16 kHz s16 mono) of some, by their ids.
+
+        Once more changes nothing. Return how many older sounds had to go for them.
+        """
         values = ", ".join(f":{name}" for name in _COLUMNS.split(", "))
         async with self.database.transaction() as transaction:
             for turn in turns:
@@ -71,8 +88,61 @@ class ConversationRepository:
                     "ON CONFLICT (id) DO NOTHING",
                     **turn.row(),
                 )
-            if before:
-                await transaction.execute("DELETE FROM turns WHERE at < :before", before=before)
+                if sounds and turn.id in sounds:
+                    await transaction.execute(
+                        "INSERT INTO turn_sounds (turn_id, device_id, at, size, pcm) "
+                        "VALUES (:id, :device_id, :at, :size, :pcm) "
+                        "ON CONFLICT (turn_id) DO NOTHING",
+                        id=turn.id,
+                        device_id=turn.device_id,
+                        at=turn.at,
+                        size=len(sounds[turn.id]),
+                        pcm=sounds[turn.id],
+                    )
+            return await transaction.execute(_OVER, most=MAX_SOUND_BYTES) if sounds else 0
+
+    async def prune(self, before: int) -> Sequence[Row]:
+        """Remove the turns that began before then, in milliseconds since 1970.
+
+        Return the devices of which there is sound, as the registry knows them.
+        """
+        async with self.database.transaction() as transaction:
+            await transaction.execute("DELETE FROM turns WHERE at < :before", before=before)
+            return await transaction.fetch(
+                "SELECT DISTINCT turn_sounds.device_id, client_id, board, firmware "
+                "FROM turn_sounds LEFT JOIN devices ON devices.id = turn_sounds.device_id"
+            )
+
+    async def prune_sounds(self, before: Mapping[str, int]) -> None:
+        """Remove the sound of devices from before then, in milliseconds since 1970."""
+        gone = 0
+        async with self.database.transaction() as transaction:
+            for device_id, at in before.items():
+                gone += await transaction.execute(
+                    "DELETE FROM turn_sounds WHERE device_id = :device_id AND at < :at",
+                    device_id=device_id,
+                    at=at,
+                )
+        if gone:
+            await self.database.purge()
+
+    async def sound(self, session_id: str, turn: int) -> bytes | None:
+        """Return what the user said in a turn, 16 kHz s16 mono; None: it is not there."""
+        async with self.database.transaction(write=False) as transaction:
+            row = await transaction.fetch_one(
+                "SELECT pcm FROM turn_sounds WHERE turn_id = :id", id=f"{session_id}/{turn}"
+            )
+        return bytes(row["pcm"]) if row is not None else None
+
+    async def erase_sound(self, session_id: str, turn: int) -> bool:
+        """Remove the sound of a turn; return whether it was there."""
+        async with self.database.transaction() as transaction:
+            gone = await transaction.execute(
+                "DELETE FROM turn_sounds WHERE turn_id = :id", id=f"{session_id}/{turn}"
+            )
+        if gone:
+            await self.database.purge()
+        return bool(gone)
 
     async def conversations(
         self, device_id: str = "", *, limit: int = 100, offset: int = 0
@@ -97,7 +167,8 @@ class ConversationRepository:
         names = {f"device{number}": each for number, each in enumerate(device_ids)}
         async with self.database.transaction(write=False) as transaction:
             rows = await transaction.fetch(
-                "SELECT * FROM turns WHERE id IN (SELECT (SELECT id FROM turns AS one "  # noqa: S608 - constants
+                f"SELECT *, {SOUND_MS} FROM turns WHERE id IN ("  # noqa: S608 - constants
+                "SELECT (SELECT id FROM turns AS one "
                 "WHERE one.device_id = devices.id ORDER BY one.at DESC LIMIT 1) "
                 f"FROM devices WHERE devices.id IN ({', '.join(f':{name}' for name in names)}))",
                 **names,
@@ -143,9 +214,11 @@ class ConversationRepository:
     async def erase(self, device_id: str, session_id: str = "") -> int:
         """Remove the turns of a device, or of one of its conversations; return how many."""
         async with self.database.transaction() as transaction:
-            return await transaction.execute(
+            gone = await transaction.execute(
                 "DELETE FROM turns WHERE device_id = :device_id "
                 "AND CAST(:session_id AS TEXT) IN ('', session_id)",
                 device_id=device_id,
                 session_id=session_id,
             )
+        await self.database.purge()
+        return gone

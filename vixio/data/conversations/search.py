@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from vixio.data.conversations.records import TurnRecord
+from vixio.data.conversations.records import SOUND_MS, TurnRecord
 from vixio.data.database.database import Database, Value
 
 SEARCHED: Final = 50_000
@@ -80,8 +80,9 @@ async def find_turns(
         end = Place(**row) if row is not None else None
         last = end or Place(-1, 0, "")
         rows = await transaction.fetch(
-            "SELECT turns.*, COALESCE((SELECT name FROM devices WHERE id = turns.device_id), '') "  # noqa: S608 - constants
-            f"AS device_name FROM turns WHERE {among} "
+            f"SELECT turns.*, {SOUND_MS}, "  # noqa: S608 - constants
+            "COALESCE((SELECT name FROM devices WHERE id = turns.device_id), '') AS device_name "
+            f"FROM turns WHERE {among} "
             f"AND (at, turn, session_id) >= (:end_at, :end_turn, :end_session){which} "
             f"{_ORDER} LIMIT :limit",
             **values,

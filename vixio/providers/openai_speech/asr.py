@@ -8,14 +8,13 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import struct
 from collections.abc import AsyncIterator
 from typing import Any, Final, Literal
 
 import numpy as np
 from pydantic import Field
 
-from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE, pcm_bytes, pcm_seconds
+from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE, pcm_bytes, pcm_seconds, wav
 from vixio.core.errors import ProviderError
 from vixio.core.streams import closing
 from vixio.providers.asr import ASRProvider, ASRStream, Recognition, SpeechHints
@@ -124,7 +123,7 @@ class OpenAIASRStream(ASRStream):
         if seconds < MIN_SECONDS or _peak(pcm) <= _SILENCE:
             return Recognition("")
         language = self._language()
-        sent = ("speech.wav", wav(pcm), "audio/wav")
+        sent = ("speech.wav", wav(pcm, LISTEN_RATE), "audio/wav")
         text = await self._client.bounded(
             self._client.retried(lambda: self._ask(sent, language)), "words", self._settings.timeout
         )
@@ -213,14 +212,6 @@ class OpenAIASRStream(ASRStream):
     def _language(self) -> str:
         wanted = self._settings.language or self._hints.language
         return "" if wanted == "auto" else wanted.replace("_", "-").partition("-")[0].lower()
-
-
-def wav(pcm: bytes) -> bytes:
-    """Return 16 kHz PCM as a WAV file."""
-    rate, frame = LISTEN_RATE, BYTES_PER_SAMPLE
-    fields = struct.pack("<HHIIHH", 1, 1, rate, rate * frame, frame, 8 * frame)
-    head = b"RIFF" + struct.pack("<I", 36 + len(pcm)) + b"WAVEfmt " + struct.pack("<I", 16)
-    return head + fields + b"data" + struct.pack("<I", len(pcm)) + pcm
 
 
 def _peak(pcm: bytes) -> int:

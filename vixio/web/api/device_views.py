@@ -61,6 +61,9 @@ class Device(BaseModel):
     profile: str | None = Field(description="null: none but what the settings say.")
     place: str = Field(description="Where it stands, by its profile and the settings.")
     spoken_language: str = Field(description="What it hears and speaks, by the same.")
+    keeps_sound_days: int = Field(
+        description="For how many days what is said to it is kept as sound; 0: it is not."
+    )
     person: str | None = Field(description="Whom it belongs to; null: nobody.")
     board: str
     chip: str
@@ -96,7 +99,8 @@ class DeviceList(BaseModel):
 
 
 _OF_ITS_OWN: Final = {
-    *("online", "live", "last", "place", "spoken_language", "proves", "hears_itself")
+    *("online", "live", "last", "place", "spoken_language", "keeps_sound_days"),
+    *("proves", "hears_itself"),
 }
 
 _FROM_RECORD: Final = Device.model_fields.keys() - _OF_ITS_OWN
@@ -123,6 +127,7 @@ def view(
         last=None if last is None else _last(last),
         place=profile.place,
         spoken_language=profile.language,
+        keeps_sound_days=service.ports.sound_days(known) or 0,
         proves=bool(record.hmac_key),
         hears_itself="aec" in record.features and not service.ports.cancels_echo,
     )

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from vixio.core.cluster import COMMAND_S, Cluster
 from vixio.core.commands import Command, CommandResult
-from vixio.core.device import ProfileResolver
+from vixio.core.device import Device, ProfileResolver
 from vixio.core.metrics import Counters
 from vixio.core.session.commands import CustomHandler
 from vixio.data.devices.firmware.folder import FirmwareFolder
@@ -44,6 +44,7 @@ class Ports:
     command in this process. ``ready`` returns when the server has time to load the API.
     ``turns_written`` has turns that ended in this process put on record before they are read.
     ``cancels_echo``: whether the server does that for devices that leave it to it.
+    ``sound_days``: for how many what a device hears is kept as sound; cheap too.
     ``profile_of`` says how a device is, or would be, served; cheap. ``memory`` None: it ends with
     the server. ``view``: what an operator sees of the server.
     """
@@ -62,6 +63,7 @@ class Ports:
     turns_written: Callable[[], Awaitable[None]]
     live: LiveDevices
     profile_of: ProfileResolver
+    sound_days: Callable[[Device], int | None]
     cancels_echo: bool
     screens: Screens
     reminders: ReminderService

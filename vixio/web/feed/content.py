@@ -72,7 +72,8 @@ def _of_turn(event: events.Event) -> Content | None:
             outcome = ":".join(filter(None, timeline.result))
             ended = {"turn": turn, "outcome": outcome, "stages": timeline.since_turn_end()}
             models = [asdict(use) for use in timeline.models]
-            return Content("turn.ended", {**ended, "models": models})
+            more = {"models": models, "sound_ms": timeline.sound_ms}
+            return Content("turn.ended", {**ended, **more})
     return None
 
 

@@ -65,11 +65,17 @@ async def recorded(make: Make, events: list[Event], **options: float) -> list[Tu
     link: Link[Database] = Link(make, name="test-turns")
     counters = Counters()
     recorder = TurnRecorder(
-        link, counters, options.get("keep_days", 30), {KITCHEN: "family"}.__getitem__
+        link,
+        counters,
+        options.get("keep_days", 30),
+        {KITCHEN: "family"}.__getitem__,
+        lambda device: 0,
     )
     for event in events:
         recorder(event)
     assert len(recorder._open) == options.get("left", 0)
+    await recorder.caught_up()
+    await recorder.prune()
     await recorder.close()
     await link.close()
     assert not counters.get("conversations.lost")
@@ -150,7 +156,8 @@ async def test_old_turns_go(make: Make, monkeypatch: pytest.MonkeyPatch) -> None
     with monkeypatch.context() as patch:
         patch.setattr(recorder_module, "now_ms", lambda: long_ago)
         assert len(await recorded(make, turn(1), keep_days=2)) == 1
-    assert [each.turn for each in await recorded(make, turn(2), keep_days=2)] == [2]
+    assert len(await recorded(make, turn(3), keep_days=4)) == 2
+    assert [each.turn for each in await recorded(make, turn(2), keep_days=2)] == [3, 2]
 
 
 async def test_conversations_are_listed_and_erased(make: Make) -> None:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from fastapi import Path, Query
 from pydantic import BaseModel, Field
+from starlette.responses import Response
 
+from vixio.core.audio import LISTEN_RATE, wav
 from vixio.data.conversations.repository import ConversationRepository, Turns
 from vixio.data.conversations.search import LAST, Place, TurnQuery, find_turns
 from vixio.web.api.access import SCOPED, Service, Who
 from vixio.web.api.fields import PRINTABLE, DevicePath, Filter, Limit, Offset
 from vixio.web.api.problems import Problem
+from vixio.web.api.routes.voices import WAV, WAV_ANSWER
 from vixio.web.api.routing import Routes
 from vixio.web.api.scopes import Scope
 from vixio.web.api.turn_stream import TurnStream
@@ -24,6 +27,10 @@ SessionPath = Annotated[
 Outcome = Literal[
     "", "answered", "not_understood", "tool_failed", "interrupted", "failed", "unfinished"
 ]
+
+TurnPath = Annotated[int, Path(description="A turn's number.", ge=0, le=2**53)]
+
+NO_SOUND: Final = "there is no sound of this turn"
 
 Moment = Annotated[int, Query(ge=0, le=LAST.at)]
 
@@ -89,6 +96,10 @@ class Turn(BaseModel):
     profile: str = Field(
         description="Of the device, at the end of the turn; empty: none, or the turn was put on "
         "record before profiles were."
+    )
+
+    sound_ms: int = Field(
+        description="How much of what the user said is there as sound; 0: nothing."
     )
 
 
@@ -195,6 +206,24 @@ async def erase_conversations(
     return Erased(turns=number)
 
 
+async def turn_sound(service: Service, session: SessionPath, turn: TurnPath) -> Response:
+    """Return what the user said in a turn, as a WAV file: 16 kHz, 16 bits, mono."""
+    await service.ports.turns_written()
+    pcm = await service.use(lambda database: ConversationRepository(database).sound(session, turn))
+    if pcm is None:
+        raise Problem(404, NO_SOUND)
+    return Response(wav(pcm, LISTEN_RATE), media_type=WAV)
+
+
+async def erase_sound(service: Service, session: SessionPath, turn: TurnPath) -> None:
+    """Remove what the user said in a turn as sound. The words stay."""
+    await service.ports.turns_written()
+    if not await service.use(
+        lambda database: ConversationRepository(database).erase_sound(session, turn)
+    ):
+        raise Problem(404, NO_SOUND)
+
+
 def make_routes() -> Routes:
     """Return the routes."""
     routes = Routes("conversations")
@@ -205,6 +234,9 @@ def make_routes() -> Routes:
     turns: dict[str, Any] = {"response_class": TurnStream, "documented": {200: {"model": TurnList}}}
     one = "/conversations/{session}"
     routes.add("GET", one, show_conversation, read, errors=(404, 409), **turns)
+    sound = f"{one}/turns/{{turn}}/sound"
+    routes.add("GET", sound, turn_sound, read, errors=(404, 409), **WAV_ANSWER)
+    routes.add("DELETE", sound, erase_sound, write, status=204, errors=(404, 409))
     routes.add("GET", of_device, export_conversations, read, errors=(404, 409), **turns)
     routes.add("DELETE", of_device, erase_conversations, write, errors=(404, 409))
     return routes

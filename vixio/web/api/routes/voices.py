@@ -19,6 +19,10 @@ from vixio.web.api.routing import Routes
 from vixio.web.api.scopes import Scope
 
 WAV: Final = "audio/wav"
+WAV_ANSWER: Final[dict[str, Any]] = {
+    "response_class": Response,
+    "documented": {200: {"description": "The sound", "content": {WAV: {}}}},
+}
 
 TAG: Final = r"^([A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,8})?$"
 """A language (BCP 47), or none."""
@@ -104,13 +108,5 @@ def make_routes() -> Routes:
     routes = Routes("voices")
     scope = SCOPED[Scope.PROFILES]
     routes.add("GET", "/voices", list_voices, scope, errors=(409, 504))
-    routes.add(
-        "POST",
-        "/voices/sample",
-        sample_voice,
-        scope,
-        errors=(409, 504),
-        response_class=Response,
-        documented={200: {"description": "The sample", "content": {WAV: {}}}},
-    )
+    routes.add("POST", "/voices/sample", sample_voice, scope, errors=(409, 504), **WAV_ANSWER)
     return routes
