@@ -8,6 +8,7 @@ import "../words/turn.js";
 import { stageBar } from "./bar.js";
 import { badge, button } from "./controls.js";
 import { icon } from "./icon.js";
+import { soundButton } from "./sound.js";
 import { teach } from "./teach.js";
 
 /** @typedef {import("../lib/turns.js").Turn} Turn */
@@ -41,6 +42,7 @@ export class TurnElement extends HTMLElement {
       h("span", { class: "visually-hidden" }, t("turn.user")),
       turn.heard || h("i", null, turn.guess ? t("turn.perhaps", { text: turn.guess }) : t("turn.not-understood")),
       turn.partial ? h("span", { class: "muted", "aria-hidden": "true" }, " …") : null,
+      turn.sound ? soundButton(turn) : null,
     );
     this.#said.hidden = !turn.sentences.length && !turn.cut;
     fill(

@@ -24,6 +24,7 @@
  * @property {Record<string, number>} stages milliseconds after the end of the user's turn
  * @property {ToolCall[]} tools
  * @property {ModelUse[]} models
+ * @property {number} sound milliseconds of what the user said that are there as sound
  * @property {boolean} over
  */
 
@@ -31,7 +32,7 @@
 function blank(session, turn, at) {
   return {
     key: `${session}/${turn}`, session, turn, at, heard: "", guess: "", partial: false, sentences: [], cut: "", interrupted: false,
-    outcome: "", errors: [], stages: {}, tools: [], models: [], over: false,
+    outcome: "", errors: [], stages: {}, tools: [], models: [], sound: 0, over: false,
   };
 }
 
@@ -52,6 +53,7 @@ export function fromRecord(record) {
       id: String(at), name: call.name, arguments: call.arguments ?? "", output: call.output ?? "", success: call.success ?? true, error: call.error, ms: call.ms ?? 0,
     })),
     models: record.models,
+    sound: record.sound_ms,
     over: true,
   };
 }
@@ -133,6 +135,7 @@ function apply(turn, event) {
       turn.outcome = event.outcome;
       turn.stages = event.stages;
       turn.models = event.models ?? [];
+      turn.sound = event.sound_ms ?? 0;
       turn.interrupted ||= String(event.outcome).startsWith("interrupted");
       turn.partial = false;
       turn.over = true;

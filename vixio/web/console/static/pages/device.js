@@ -42,11 +42,15 @@ export async function page({ root, path, query, signal, title }) {
   const state = stateBadge("asleep");
   const since = time(0);
   const labels = h("div", { class: "row" });
+  const recording = h("p", { class: "recording row", role: "status" });
   const draw = () => {
     const { device } = context;
     setText(name, context.name);
     state.value = stateNow(device);
     since.at = device.live?.since ?? device.last_seen;
+    const days = device.keeps_sound_days;
+    recording.hidden = !days;
+    fill(recording, ...(days ? [icon("mic"), h("span", null, t("device.sound-kept", { count: days }))] : []));
     fill(labels, ...[device.profile, device.place].filter(Boolean).map((each) => badge(each, "accent")));
   };
   draw();
@@ -55,6 +59,7 @@ export async function page({ root, path, query, signal, title }) {
     root,
     back(),
     h("div", { class: "page-head" }, h("div", { class: "row" }, name, state, since), labels),
+    recording,
     h("div", { class: "device-page" },
       tabs(
         [
@@ -102,6 +107,7 @@ class Context extends EventTarget {
 
   /** @param {import("../lib/feed.js").FeedEvent} event */
   #receive(event) {
+    if (event.type === "changed" && event.about === "profile") return void this.read().catch(() => undefined);
     if (!this.device || event.device_id !== this.device.id) return;
     if (event.type === "changed" && event.about === "device") void this.read().catch(() => undefined);
     else if (event.type !== "changed" && applyEvent(this.device, event)) this.dispatchEvent(new CustomEvent("changed"));

@@ -27,6 +27,7 @@ export const OPTIONS = {
     "profiles.option.daily_turns": "Turns a day, 0: any number",
     "profiles.option.pronunciations": "How it says words",
     "profiles.option.corrections": "Words that it hears wrongly",
+    "profiles.option.keep_sound_days": "Days for which what is said to it is kept as sound, 0: not at all",
   },
   zh: {
     "profiles.option.name": "提供方",
@@ -53,5 +54,6 @@ export const OPTIONS = {
     "profiles.option.daily_turns": "每天的对话轮数（0 表示不限）",
     "profiles.option.pronunciations": "词语的读法",
     "profiles.option.corrections": "听错的词语",
+    "profiles.option.keep_sound_days": "用户说话录音的保留天数（0 表示不录音）",
   },
 };

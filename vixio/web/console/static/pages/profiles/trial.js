@@ -70,7 +70,7 @@ export function trialCard(editor) {
     /** @type {import("../../lib/turns.js").Turn} */
     const turn = {
       key: `trial/${number}`, session: "trial", turn: number, at: Date.now(), heard: text, guess: "", partial: false, sentences: [], cut: "",
-      interrupted: false, outcome: "", errors: [], stages: {}, tools: [], models: [], over: false,
+      interrupted: false, outcome: "", errors: [], stages: {}, tools: [], models: [], sound: 0, over: false,
     };
     const element = turnElement(turn);
     const show = () => {
