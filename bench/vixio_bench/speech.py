@@ -14,11 +14,11 @@ import json
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from vixio.core.errors import ConfigError, ProviderError
+from vixio.core.errors import ConfigError, ProviderError, VixioError
 from vixio.core.tools.toolset import ToolSet
 from vixio.language.phrasebook import CompiledPhrases, PhraseBook, signatures
 from vixio.providers.asr import SpeechHints
@@ -35,6 +35,9 @@ from vixio_bench.speech_report import (
     point_at,
     table,
 )
+
+if TYPE_CHECKING:
+    from vixio_bench.own_speech import OwnReport
 
 _FRAME_SECONDS = 0.06
 
@@ -221,6 +224,28 @@ def _measure_set(parser: argparse.ArgumentParser, options: argparse.Namespace) -
     return 0
 
 
+def _measure_own(options: argparse.Namespace) -> int:
+    """Measure what users said; return 0, or 1 if that cannot be done."""
+    from vixio.cli.speech import quiet_settings
+    from vixio_bench.own_speech import bench_own, own_table, read_recordings
+
+    async def measured() -> OwnReport:
+        settings = quiet_settings(options.config)
+        return await bench_own(settings, await read_recordings(settings))
+
+    try:
+        report = asyncio.run(measured())
+    except VixioError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    if options.json:
+        shown = asdict(report if options.errors else replace(report, words=()))
+        sys.stdout.write(json.dumps(shown, ensure_ascii=False, indent=1) + "\n")
+    else:
+        sys.stdout.write(own_table(report, errors=options.errors) + "\n")
+    return 0
+
+
 def main(argv: Sequence[str]) -> int:
     """Measure and print; return 0 if the marks are met, 1 if not."""
     parser = argparse.ArgumentParser(prog="vixio bench speech", description=__doc__)
@@ -239,7 +264,15 @@ def main(argv: Sequence[str]) -> int:
         "--voice", default="espeak", help="of a set: espeak, joe, xiaoxiao (what is installed)"
     )
     parser.add_argument("--language", choices=("en", "zh"), default="en", help="of a set")
+    parser.add_argument(
+        "--own",
+        action="store_true",
+        help="what users said to the server of --config, or of the settings that are found, where "
+        "their devices keep it as sound; with --errors, the words too",
+    )
     options = parser.parse_args(list(argv))
+    if options.own:
+        return _measure_own(options)
     configure_logging("WARNING")
     if options.set_ is not None or options.config is not None:
         return _measure_set(parser, options)

@@ -139,7 +139,7 @@ async def bench_set(
         provider.prepare(hints)
         outcomes: list[Heard] = []
         for each in said:
-            heard, _ = await _recognise(provider, hints, each.frames, live=False)
+            heard, _ = await recognise(provider, hints, each.frames, live=False)
             match, among = phrases.match(heard.text), heard.alternatives
             words, meant = units(heard.text), units(each.text)
             outcomes.append(
@@ -161,7 +161,7 @@ async def bench_set(
             )
         step = max(1, len(said) // max(1, latency_samples))
         latencies = [
-            (await _recognise(provider, hints, each.frames, live=True))[1]
+            (await recognise(provider, hints, each.frames, live=True))[1]
             for each in said[::step][:latency_samples]
         ]
         memory = processes_mb() - before
@@ -234,7 +234,7 @@ async def _natural(voice: TTSProvider, text: str, language: str, seed: int) -> l
     return await asyncio.to_thread(as_heard, pcm, voice.sample_rate, seed)
 
 
-async def _recognise(
+async def recognise(
     provider: ASRProvider, hints: SpeechHints, frames: Sequence[bytes], *, live: bool
 ) -> tuple[Recognition, float]:
     """Recognise one utterance; ``live``: fed as it is spoken. Returns its latency in ms, too."""

@@ -136,6 +136,7 @@ SPEAKING = (
     "tests/contract/test_tts_contract.py",
     "tests/e2e/test_talk.py",
     "tests/unit/bench/test_conversation.py",
+    "tests/unit/bench/test_own_speech.py",
     "tests/unit/bench/test_speech_sets.py",
     "tests/unit/providers/espeak_process/test_fuzz.py",
     "tests/unit/providers/kokoro/test_provider.py",
