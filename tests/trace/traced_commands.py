@@ -121,6 +121,7 @@ ELSEWHERE = {
 
 UNTRACED = {
     "bench echo": "needs the extra aec, and opens nothing",
+    "bench sets": "needs the extra joe, and serves: test_nothing_leaves_models.py does that",
     "models get": "asks the hubs for the model that it is given; docs/models.md names them",
     "tool-service": "needs the extra of a broker, and connects to that of its option --url",
 }

@@ -13,7 +13,7 @@ from vixio.cli.commands import main
 
 WITHOUT_SETTINGS = {
     *("init", "demo", "tool-service"),
-    *("bench conversation", "bench echo", "bench load", "bench speech"),
+    *("bench conversation", "bench echo", "bench load", "bench sets", "bench speech"),
     *("models", "models list", "models get", "models verify"),
 }
 """They read none: where models lie, for one, is told by ``--folder``."""

@@ -41,6 +41,7 @@ def test_a_device_without_a_section_is_served_as_all() -> None:
         daily_turns=0,
         pronunciations=NO_REPLACEMENTS,
         corrections=NO_REPLACEMENTS,
+        keep_sound_days=0,
     )
 
 
