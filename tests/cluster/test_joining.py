@@ -13,6 +13,7 @@ import nats.errors
 import pytest
 
 from tests.brokers.parts import ask, echo, serving
+from tests.cluster.gate import gate
 from tests.support.brokers import NatsServer
 from tests.support.certificates import self_made
 from tests.support.clusters import Holder
@@ -132,20 +133,22 @@ async def test_a_server_without_jetstream_is_named(tmp_path: Path) -> None:
 
 
 async def test_a_node_that_is_refused_late_serves_no_more_devices(bus: JetStreamServer) -> None:
-    """It started without a bus; when there is one, the others have another secret."""
-    bus.kill()
-    alone = node(bus.url, "another secret, long enough too")
-    await alone.start()
-    try:
-        lease = await alone.leases.acquire(DEVICE, Holder().on_lost)
-        assert lease.valid
-        bus.start()
-        async with nodes(bus.url, 1):
-            await until(alone.problem)
-            with pytest.raises(ClusterUnavailable, match=r"cluster\.secret"):
-                await alone.leases.acquire("02:00:00:00:00:02", Holder().on_lost)
-    finally:
-        await alone.close()
+    """It started without a bus; when there is one, the others, who joined before it, have another
+    secret."""
+    async with gate(bus.port) as way:
+        way.down()
+        alone = node(way.url, "another secret, long enough too")
+        await alone.start()
+        try:
+            lease = await alone.leases.acquire(DEVICE, Holder().on_lost)
+            assert lease.valid
+            async with nodes(bus.url, 1):
+                way.up()
+                await until(alone.problem)
+                with pytest.raises(ClusterUnavailable, match=r"cluster\.secret"):
+                    await alone.leases.acquire("02:00:00:00:00:02", Holder().on_lost)
+        finally:
+            await alone.close()
 
 
 @pytest.fixture

@@ -307,6 +307,6 @@ TARGETS = (
         needs=["console"],
         packages=["console"],
         environment={"VIXIO_TEST_CONSOLE": "{venv}/console-js"},
-        cpu_s=235,
+        cpu_s=330,
     ),
 )

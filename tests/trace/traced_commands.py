@@ -52,6 +52,7 @@ STEPS = (
     Step("conversations (alone)"),
     Step("conversations list", keep=("session", r"(text-\w+)")),
     Step("conversations show", ["{session}"]),
+    Step("conversations search", ["tea"]),
     Step("people add", ["Ann"]),
     Step("people rename", ["Ann", "Anna"]),
     Step("people show", ["Anna"]),

@@ -99,7 +99,9 @@ async def test_one_at_a_time_of_all_processes_and_ended_with_the_server(house: H
     assert (found.state, found.error) == ("failed", "it was ended with the server")
     assert not Path(f"/proc/{number}").exists()  # noqa: ASYNC240 - no disk
     house.runs(WORKS)
-    await house.another().begin([JOE])
+    another = house.another()
+    assert (await another.begin([JOE])).state == "running"
+    await another.close()
 
 
 async def test_only_what_is_offered_and_can_be_installed(house: House) -> None:
