@@ -66,7 +66,7 @@ PLACES: Final = (
     Place("conversations", "conversations", ".found vx-turn"),
     Place("memory", "memory", "[role=tabpanel] li, [role=tabpanel] tr"),
     Place("memory-announce", "memory", "main textarea", "/announce", pictured=False),
-    Place("memory-people", "memory", "[role=tabpanel] a", "/people"),
+    Place("memory-people", "memory", "[role=tabpanel] a", "/people", pictured=False),
     Place("memory-device", "memory", "[role=tabpanel] .card", "/devices/{device}"),
     Place("server", "server", "[role=slider][aria-valuetext*=MB]"),
     Place("server-parts", "server", ".part[data-source]", "/parts"),
