@@ -80,13 +80,17 @@ async def go_on(page: Page, language: Language = "en") -> None:
 
 
 async def nothing_can_be_installed(visit: Visit) -> None:
-    """Have the server offer only what is here: nothing is installed by a test."""
+    """Have the server offer only what is here: nothing is installed by a test.
+
+    It proposes what it would on a quick machine: on a busy one that is a voice from the network.
+    """
 
     async def answer(route: Route) -> None:
         found = await (await route.fetch()).json()
         for each in [*found["ears"], *found["voices"]]:
             each["can_install"] = False
             each["remedy"] = "make extra"
+        found["preferred"] = {"asr": found["ears"][0]["name"], "tts": found["voices"][0]["name"]}
         await route.fulfill(json=found)
 
     await visit.context.route("**/assistant/choices?*", answer)
