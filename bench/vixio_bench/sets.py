@@ -136,7 +136,9 @@ async def _turn(
     else:
         figures.commands += 1
         figures.right += _is_meant(heard, expected)
-    answered = its.answer in reply.text if its.answer else bool(reply.text)
+    # Subtitles come in pieces, between which Chinese has no spaces.
+    shown, wanted = ("".join(text.split()) for text in (reply.text, its.answer))
+    answered = wanted in shown if wanted else bool(shown)
     if reply.first_played is None or reply.speech_end is None or not answered:
         figures.otherwise += 1  # an apology, which comes sooner or later than an answer
     else:
