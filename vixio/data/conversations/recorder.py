@@ -111,8 +111,8 @@ class TurnRecorder:
     def keep_sound(self, device_id: str, session_id: str, turn: int, pcm: bytes) -> None:
         """Keep what the user said (16 kHz s16 mono) with a turn that is not over."""
         turn_id = self._record(device_id, session_id, turn).id
+        self._held += len(pcm) - len(self._sounds.pop(turn_id, b""))  # of a turn that goes on
         self._sounds[turn_id] = pcm
-        self._held += len(pcm)
         while self._held > MAX_HELD_BYTES:
             self._held -= len(self._sounds.pop(next(iter(self._sounds))))
             self._counters.add("sounds.dropped")

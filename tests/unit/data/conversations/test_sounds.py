@@ -195,6 +195,18 @@ async def test_what_is_held_is_bounded(make: Make, monkeypatch: pytest.MonkeyPat
     await recording.close()
 
 
+async def test_a_turn_of_several_utterances_holds_the_last(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder_module, "MAX_HELD_BYTES", 2 * len(SECOND))
+    recording = Recording(make, {})
+    for _ in range(5):
+        recording.hear(1)
+    assert recording.recorder._held == len(SECOND)
+    assert recording.counters.get("sounds.dropped") == 0
+    await recording.close()
+
+
 async def test_the_bound_of_all_is_counted(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(repository_module, "MAX_SOUND_BYTES", len(SECOND))
     recording = Recording(make, {})
