@@ -205,7 +205,7 @@ async def test_what_cannot_be_used_changes_nothing(tmp_path: Path) -> None:
         ]
 
 
-@pytest.mark.skipif(find_spec("faster_whisper") is not None, reason="of the extra whisper")
+@pytest.mark.skipif(find_spec("faster_whisper") is not None, reason="whisper can be made here")
 async def test_a_provider_that_cannot_be_made_refuses_all(tmp_path: Path) -> None:
     light = "tts: {name: silence}\nassistant: {filler_after: 0}\n"
     async with LLMServer() as llm, site(tmp_path, light) as server:
