@@ -69,16 +69,15 @@ TAP: Final = """
   };
   const play = HTMLMediaElement.prototype.play;
   const media = new WeakSet();
-  HTMLMediaElement.prototype.play = function () {
+  let mixer;
+  HTMLMediaElement.prototype.play = async function () {
+    // Through a context from its first sample on: a stream that is captured once it plays begins
+    // as late as the machine is busy.
+    mixer ??= new AudioContext();
+    await mixer.resume();
     if (!media.has(this)) {
       media.add(this);
-      this.addEventListener("playing", () => {
-        const context = new AudioContext();
-        const stream = this.captureStream();
-        if (stream.getAudioTracks().length) {
-          connect.call(context.createMediaStreamSource(stream), tapOf(context));
-        }
-      }, { once: true });
+      mixer.createMediaElementSource(this).connect(mixer.destination);
     }
     return play.call(this);
   };

@@ -12,7 +12,6 @@ import aiohttp
 import pytest
 
 from firmware_test_client import Tool
-from tests.console import sound
 from tests.console.conftest import OpenVisit
 from tests.console.house import ConsoleHouse
 
@@ -314,72 +313,3 @@ async def test_what_the_server_refuses_is_said_in_the_language_of_the_page(
     await form.get_by_role("textbox").fill("123456")
     await form.locator("button[type=submit]").click()
     await visit.page.get_by_text("没有设备在等待验证码 123456").wait_for()
-
-
-async def test_what_was_said_is_heard_again(house: ConsoleHouse, open_visit: OpenVisit) -> None:
-    from playwright.async_api import expect
-
-    visit = await open_visit(house)
-    page = visit.page
-    async with (
-        house.api() as http,
-        house.member("Kitchen", device_id=KITCHEN, mode="manual") as device,
-    ):
-        await visit.enter(f"#/device/{KITCHEN.replace(':', '%3A')}")
-        await expect(page.locator("h1")).to_have_text("Kitchen")
-        await expect(page.locator(".recording")).to_be_hidden()
-        await device.press_to_talk("what time is it")
-        turn = page.locator("vx-turn").last
-        await expect(turn.locator(".bubble.user")).to_contain_text("what time is it")
-        await expect(turn.locator(".stages")).to_be_visible()
-        await expect(page.locator(".play")).to_have_count(0)
-
-        body = {"content": {"keep_sound_days": 7}}
-        async with http.put("/api/v1/profiles/heard", json=body) as answer:
-            assert answer.status < 300, await answer.text()
-        path = f"/api/v1/devices/{KITCHEN}/profile"
-        async with http.put(path, json={"profile": "heard"}) as answer:
-            assert answer.status == 200
-        await expect(page.locator(".recording")).to_have_text(
-            "What is said here is kept as sound for 7 days."
-        )
-        await expect(page.locator(".recording")).to_be_visible()
-        await device.reconnect()
-        await device.press_to_talk("what time is it")
-        said = device.spoken[-1].utterance
-        play = page.locator("vx-turn").last.get_by_role("button", name="Play what was said")
-        stop = page.locator("vx-turn").last.get_by_role("button", name="Stop")
-        for _ in range(2):  # as the events tell it, and as it is on record
-            await expect(play).to_have_count(1)
-            await sound.played(page, forget=True)
-            await play.click()
-            await expect(stop).to_be_visible()
-            await expect(play).to_be_visible()  # it has come to its end
-            heard = await sound.played(page)
-            assert heard.loud_seconds > (said.voice_end - said.voice_start) / 2
-            await page.reload()
-        await play.click()
-        await stop.click()
-        await expect(play).to_be_visible()
-
-        async with http.put("/api/v1/profiles/heard", json={"content": {}}) as answer:
-            assert answer.status < 300
-        await expect(page.locator(".recording")).to_be_hidden()
-        await expect(play).to_have_count(1)
-        visit.watch.expect(404, r"/turns/\d+/sound")
-        await until_gone(http)
-        await play.click()
-        await expect(page.locator(".toast")).to_contain_text("there is no sound of this turn")
-        await page.reload()
-        await expect(page.locator("vx-turn")).not_to_have_count(0)
-        await expect(page.locator(".play")).to_have_count(0)
-
-
-async def until_gone(http: aiohttp.ClientSession) -> None:
-    """Wait until no turn of the kitchen has a sound."""
-    async with asyncio.timeout(60):
-        while True:
-            async with http.get(f"/api/v1/devices/{KITCHEN}/turns") as answer:
-                if not any(each["sound_ms"] for each in (await answer.json())["turns"]):
-                    return
-            await asyncio.sleep(0.05)

@@ -21,6 +21,8 @@ export class TurnElement extends HTMLElement {
   #errors = h("div", { class: "errors" });
   #foot = h("div", { class: "turn-foot" });
   #drawn = "";
+  /** One for the whole turn: what it plays can be stopped, whatever the turn goes on to do. */
+  #play = /** @type {HTMLButtonElement | undefined} */ (undefined);
   /** The device whose turn it is: what it has misheard can be corrected. */
   device = "";
 
@@ -42,7 +44,7 @@ export class TurnElement extends HTMLElement {
       h("span", { class: "visually-hidden" }, t("turn.user")),
       turn.heard || h("i", null, turn.guess ? t("turn.perhaps", { text: turn.guess }) : t("turn.not-understood")),
       turn.partial ? h("span", { class: "muted", "aria-hidden": "true" }, " …") : null,
-      turn.sound ? soundButton(turn) : null,
+      turn.sound ? (this.#play ??= soundButton(turn)) : null,
     );
     this.#said.hidden = !turn.sentences.length && !turn.cut;
     fill(
