@@ -36,6 +36,10 @@ a task's step cost more than the sending."""
 LOW_MS = 240
 """With less audio queued, :attr:`Pacer.more` is asked for what is held back."""
 
+AGAIN_S = 3.0
+"""Behind a pause that was silent for so long, nobody knows how the sentence began: it is said again
+from its beginning."""
+
 DRIFT_RESYNC_S = 0.02
 """The device starves when a packet comes this much later than its turn to be played."""
 
@@ -61,6 +65,8 @@ class _Spoken:
     kept: bool = True
     """Whether it counts as heard: not what only bridges a pause."""
     face: tuple[str, str] | None = None
+    share: float = 0.0
+    """How much of it was heard before it began again."""
 
     @property
     def usual_ms(self) -> int:
@@ -104,6 +110,7 @@ class Pacer:
         self.put_sentences = 0
         """Sentences that were queued so far."""
         self._sentences: list[_Spoken] = []
+        self._of_last: list[bytes] = []  # what was sent of the last one
         self._last_put: _Spoken | None = None
         self._sent_ms = 0
         self._announced = False
@@ -199,14 +206,27 @@ class Pacer:
         self._paused = True
 
     def resume(self) -> None:
-        """Continue where :meth:`pause` stopped."""
+        """Continue where :meth:`pause` stopped, or with its sentence: see :data:`AGAIN_S`."""
         if not self._paused:
             return
         self._paused = False
         if self._anchor is not None:
             # The loudspeaker has been silent since it played what it had.
-            self._anchor += max(0.0, now() - self._anchor - self._sent_ms / 1000)
+            silent = max(0.0, now() - self.plays_until)
+            if silent >= AGAIN_S and self._queue and isinstance(self._queue[0], bytes):
+                self._begin_again()
+            self._anchor += silent
         self._changed.wake()
+
+    def _begin_again(self) -> None:
+        if not self._sentences:
+            return
+        last = self._sentences[-1]
+        last.share = self._share(len(self._sentences) - 1)
+        last.start_ms = self._sent_ms
+        self._queue.extendleft(reversed(self._of_last))
+        self._queued_ms += len(self._of_last) * self._packet_ms
+        self._of_last.clear()
 
     def stop(self) -> None:
         """Drop everything that is not sent yet and begin no further send. Idempotent.
@@ -252,14 +272,17 @@ class Pacer:
         heard = self.heard_ms()
         parts: list[str] = []
         for index, sentence in enumerate(self._sentences[:first]):
-            if sentence.start_ms >= heard:
+            if sentence.start_ms >= heard and not sentence.share:
                 break
-            if not (sentence.whole and sentence.kept):
-                continue
-            # More than 1 for a sentence before the one that sounds: all of it.
-            share = (heard - sentence.start_ms) / max(1, self._end_ms(index) - sentence.start_ms)
-            parts.append(sentence.text[: round(len(sentence.text) * share)])
+            if sentence.whole and sentence.kept:
+                parts.append(sentence.text[: round(len(sentence.text) * self._share(index))])
         return " ".join(part for part in parts if part).strip()
+
+    def _share(self, index: int) -> float:
+        """Return how much of a sentence was heard; 1 or more: all of it."""
+        sentence = self._sentences[index]
+        length = max(1, self._end_ms(index) - sentence.start_ms)
+        return max(sentence.share, (self.heard_ms() - sentence.start_ms) / length)
 
     async def run(self) -> None:
         """Send until stopped, or finished and played out. Raises ConnectionClosed."""
@@ -321,6 +344,7 @@ class Pacer:
             return
         sentence.start_ms = self._sent_ms
         self._sentences.append(sentence)
+        self._of_last.clear()
         if sentence.face is not None:
             await self._send(self._connection.send_emotion(*sentence.face))
         await self._send(self._connection.send_sentence(sentence.text))
@@ -353,6 +377,7 @@ class Pacer:
                 break
             packets.append(packet)
             self._pop()
+        self._of_last += packets
         if self._sent_ms == 0:
             self.first_frame_at = time
         await self._send(self._connection.send_audio(packets, self._sent_ms))

@@ -11,7 +11,7 @@ import pytest
 from tests.session.conversation import on_virtual_time
 from vixio.core.clock import now
 from vixio.core.metrics import Counters
-from vixio.core.pacer import Pacer, PacerSettings
+from vixio.core.pacer import AGAIN_S, Pacer, PacerSettings
 from vixio.testing import ManualConnection
 
 PACKET_MS = 60
@@ -376,6 +376,45 @@ async def test_a_long_pause_is_silent_when_the_device_has_played_what_it_had() -
         await task
     assert now() == pytest.approx(LEAD_S + 3.0 + 1.2 - 0.48 + DELAY_S)
     assert reply.counters.get("pacer.starved") == 0
+
+
+@on_virtual_time
+@pytest.mark.parametrize("more", [-0.01, 0.01])
+async def test_behind_a_very_long_pause_the_sentence_begins_again(more: float) -> None:
+    reply = Reply()
+    async with reply.running() as task:
+        await reply.say(DIGITS)
+        await reply.say(LETTERS)
+        reply.finish()
+        await at(LEAD_S + 0.66)
+        reply.pause()
+        await at(LEAD_S + 1.08 + AGAIN_S + more)
+        assert reply.device.packets == [*packets_of(10), *packets_of(8)]
+        assert reply.heard_text() == f"{DIGITS} {LETTERS[:8]}"
+        reply.resume()
+        assert reply.heard_text() == f"{DIGITS} {LETTERS[:8]}", "it has been heard"
+        await task
+        assert reply.heard_text() == f"{DIGITS} {LETTERS}"
+    rest = packets_of(10)[0 if more > 0 else 8 :]
+    assert reply.device.packets == [*packets_of(10), *packets_of(8), *rest]
+    assert [each.text for each in reply.device.all("sentence")] == [DIGITS, LETTERS]
+    end = LEAD_S + 1.08 + AGAIN_S + more + len(rest) * PACKET_MS / 1000 + DELAY_S
+    assert now() == pytest.approx(end)
+    assert reply.counters.get("pacer.starved") == 0
+
+
+@on_virtual_time
+async def test_behind_a_very_long_pause_between_sentences_none_is_said_twice() -> None:
+    reply = Reply()
+    async with reply.running() as task:
+        await reply.say(DIGITS, packets=5)
+        reply.pause()
+        await reply.say(LETTERS, packets=5)
+        reply.finish()
+        await at(60.0)
+        reply.resume()
+        await task
+    assert len(reply.device.packets) == 10
 
 
 @on_virtual_time
