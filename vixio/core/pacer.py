@@ -263,6 +263,10 @@ class Pacer:
         """When the device has played, or will have played, what it was sent; 0.0: nothing."""
         return 0.0 if self._anchor is None else self._anchor + self._sent_ms / 1000
 
+    def busy_until(self) -> float:
+        """Return when the device will have played all that was put so far."""
+        return max(now(), self.plays_until) + self._queued_ms / 1000
+
     def heard_text(self, first: int | None = None) -> str:
         """Return the sentences that were heard; the last one cut by the share that was played.
 

@@ -49,22 +49,25 @@ async def bounded(
                 yield item
 
 
-async def within(stream: AsyncIterator[T], seconds: float) -> AsyncIterator[T]:
+async def within(
+    stream: AsyncIterator[T], seconds: float, busy_until: Callable[[], float] = lambda: 0.0
+) -> AsyncIterator[T]:
     """Pass ``stream`` on; raise TimeoutError when it has been awaited for ``seconds`` in all.
 
-    The reader's own time does not count. Closes ``stream``.
+    The reader's own time does not count, nor does that before ``busy_until()``, asked at each wait:
+    until then nobody misses what comes. Closes ``stream``.
     """
     left = seconds
     with contextlib.closing(Watchdog()) as watchdog:
         async with closing(stream) as items:
             while True:
-                began = now()
+                began = max(now(), busy_until())
                 try:
                     with watchdog.until(began + left):
                         item = await anext(items)
                 except StopAsyncIteration:
                     return
-                left -= now() - began
+                left -= max(0.0, now() - began)
                 yield item
 
 

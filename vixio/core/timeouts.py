@@ -12,7 +12,8 @@ class Timeouts:
     hello: float = 10.0
     """For a device's hello; the firmware gives up after 10 s. The connection is closed."""
     turn: float = 60.0
-    """For the making of one reply. Playing it does not count."""
+    """For the making of one reply: what the user waits for it in silence, in all. While something
+    of it is played does not count."""
     vad: float = 2.0
     """For the detector's answer to a piece of audio."""
     asr: float = 15.0

@@ -318,12 +318,12 @@ class Reply:
     async def _play(
         self, stream: AsyncIterator[Chunk], timeout: float, length: ReplyLength | None = None
     ) -> bool:
-        """Send what ``stream`` gives; ``timeout`` seconds of waiting for it, in all.
+        """Send what ``stream`` gives; ``timeout`` seconds of waiting for it in silence, in all.
 
         Returns whether that was all of it: at the limit of ``length`` it is closed.
         """
         whole = True
-        async with closing(within(stream, timeout)) as chunks:
+        async with closing(within(stream, timeout, self._pacer.busy_until)) as chunks:
             async for chunk in chunks:
                 if length is not None and length.reached_before(chunk):
                     whole = False
