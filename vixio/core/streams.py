@@ -49,6 +49,10 @@ async def bounded(
                 yield item
 
 
+STEADY_S = 1.0
+"""Words that follow each other within this come steadily: who reads or hears them does not wait."""
+
+
 async def within(
     stream: AsyncIterator[T], seconds: float, busy_until: Callable[[], float] = lambda: 0.0
 ) -> AsyncIterator[T]:

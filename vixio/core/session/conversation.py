@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from vixio.core.agent import Agent
-from vixio.core.chunk import Chunk, ToolCalled, ToolReturned, UserTurn
+from vixio.core.chunk import Chunk, TextDelta, ToolCalled, ToolReturned, UserTurn
 from vixio.core.clock import now
 from vixio.core.errors import ConnectionClosed, ProviderTimeout, cause, describe
 from vixio.core.history import History
@@ -32,11 +32,14 @@ from vixio.core.session.events import (
 from vixio.core.session.reply_record import ToolRecord
 from vixio.core.session.written_reply import ReplyCollector, WrittenReply
 from vixio.core.station import StationContext
-from vixio.core.streams import closing, within
+from vixio.core.streams import STEADY_S, closing, within
 from vixio.core.timeouts import Timeouts
 from vixio.core.tools.session import SessionTools
 from vixio.core.tools.toolset import ToolSet
 from vixio.core.turns.runner import PreparedTurn, TurnRunner
+
+LONGEST = 10
+"""Times the limit of a turn: there also an answer ends that comes steadily."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,14 +201,17 @@ class Conversation:
                 self._end(reply, timeline)
 
     async def _answer(self, turn: UserTurn) -> AsyncGenerator[Chunk, None]:
-        seconds = self._settings.timeouts.turn
+        seconds, came = self._settings.timeouts.turn, 0.0
         async with aclosing(self._runner.prepare(turn)) as prepared:
             self._turn = prepared
             prepared.commit()
             try:
-                async with closing(within(prepared.events(), seconds)) as pieces:
+                events = within(prepared.events(), LONGEST * seconds)
+                async with closing(within(events, seconds, lambda: came + STEADY_S)) as pieces:
                     async for piece in pieces:
                         yield piece
+                        if isinstance(piece, TextDelta):
+                            came = now()
             except TimeoutError:
                 raise ProviderTimeout(self._agent.name, "whole answer", seconds) from None
             finally:

@@ -75,7 +75,8 @@ class FallbackAgentSettings(BaseModel):
         default=15.0, description="Until one of the models begins to answer, for all together"
     )
     turn_timeout: Seconds = Field(
-        default=45.0, description="Of all model calls of one turn, without tools"
+        default=45.0,
+        description="Of waiting for all model calls of one turn, not while words come steadily",
     )
     pause: Seconds = Field(
         default=5.0, description="For which a model that failed is passed over at first"

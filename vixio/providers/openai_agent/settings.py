@@ -29,7 +29,8 @@ class TurnSettings(BaseModel):
     )
     stall_timeout: Seconds = Field(default=15.0, description="Between two pieces of one answer")
     turn_timeout: Seconds = Field(
-        default=45.0, description="Of all model calls of one turn, without tools"
+        default=45.0,
+        description="Of waiting for all model calls of one turn, not while words come steadily",
     )
     retries: int = Field(default=1, ge=0, le=5, description="Further tries before the first token")
 

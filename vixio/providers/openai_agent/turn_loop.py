@@ -16,7 +16,9 @@ from typing import Any, Final, TypeVar
 from uuid import uuid4
 
 from vixio.core.chunk import TextDelta, ToolCalled, ToolReturned
+from vixio.core.clock import now
 from vixio.core.errors import ProviderError, ProviderTimeout, ToolError
+from vixio.core.streams import STEADY_S
 from vixio.core.tools.runner import DIRECT
 from vixio.core.tools.types import ToolCallResult
 from vixio.core.watchdog import Watchdog
@@ -83,6 +85,8 @@ class TurnLoop:
         self._image_outputs = image_outputs
         self._markers = table(markers)
         self._left = limits.turn_timeout
+        self._said = float("-inf")
+        """When words came last."""
         self._watchdog = Watchdog()
 
     async def run(self, instructions: str, items: Sequence[Item]) -> AsyncIterator[AgentEvent]:
@@ -90,7 +94,8 @@ class TurnLoop:
 
         Closing the iterator cancels model and tools and waits until they are gone. Only the time
         spent waiting for the model counts towards the turn's limit: tools have limits of their own,
-        and the reader may take its time. Raises ProviderError.
+        the reader may take its time, and nobody waits while words come steadily. Raises
+        ProviderError.
         """
         try:
             async with aclosing(self._rounds(instructions, list(items))) as events:
@@ -149,6 +154,7 @@ class TurnLoop:
                 if text := event.text if event.refusal else reader.feed(event.text):
                     said.append(text)
                     yield text
+                    self._said = now()
         if text := reader.finish():
             said.append(text)
             yield text
@@ -238,8 +244,7 @@ class TurnLoop:
 
     async def _timed(self, work: Awaitable[T]) -> T:
         """Await ``work`` within what is left of the turn's time. Raises ProviderTimeout."""
-        loop = asyncio.get_running_loop()
-        began = loop.time()
+        began = max(now(), self._said + STEADY_S)
         try:
             with self._watchdog.until(began + self._left):
                 return await work
@@ -249,7 +254,7 @@ class TurnLoop:
             limit = self._limits.turn_timeout
             raise ProviderTimeout(self._provider, "whole answer", limit) from error
         finally:
-            self._left -= loop.time() - began
+            self._left -= max(0.0, now() - began)
 
 
 def _item(call: WrittenCall, tool: ModelTool) -> Item:

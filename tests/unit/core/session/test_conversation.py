@@ -234,12 +234,24 @@ async def test_a_failure_is_raised_and_the_conversation_goes_on(
 
 @on_virtual_time
 async def test_a_whole_reply_has_its_time() -> None:
-    """Each wait is short enough, all of them together are not."""
+    """Each wait is short enough, all of them together are not: a second of each does not count."""
     kitchen = Kitchen(lambda text: [step for _ in range(20) for step in ("and ", 4.0)])
     async with kitchen.conversation as conversation:
         with pytest.raises(ProviderTimeout):
             await conversation.ask("on and on")
-    assert now() == pytest.approx(30.0)
+    assert now() == pytest.approx(40.0)
+
+
+@on_virtual_time
+async def test_words_that_come_steadily_may_go_on_for_long() -> None:
+    kitchen = Kitchen(lambda text: [step for _ in range(590) for step in ("and ", 0.5)])
+    async with kitchen.conversation as conversation:
+        assert (await conversation.ask("a long story")).text == "and " * 590
+        kitchen.agent.script = lambda text: [step for _ in range(610) for step in ("and ", 0.5)]
+        began = now()
+        with pytest.raises(ProviderTimeout):
+            await conversation.ask("an endless one")
+        assert now() - began == pytest.approx(300.0)
 
 
 @on_virtual_time

@@ -1,11 +1,15 @@
-"""The limit of the model calls of a turn does not count the time of tools, which have their own."""
+"""The limit of the model calls of a turn counts what is waited for: no tools, no steady words."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
 
+import pytest
+
 from vixio.core.chunk import Chunk, TextDelta, ToolReturned
+from vixio.core.clock import now
+from vixio.core.errors import ProviderTimeout
 from vixio.core.metrics import ModelUse
 from vixio.core.tools.function import FunctionCaller
 from vixio.core.tools.types import ToolDefinition, ToolOptions
@@ -54,3 +58,43 @@ def test_a_tool_may_take_longer_than_the_model() -> None:
     events = run_virtual(run())
     assert [event.output for event in events if isinstance(event, ToolReturned)] == ["done"]
     assert events[-1] == TextDelta(1, "Fine.")
+
+
+class Slow:
+    """Writes so many words, each so many seconds behind the one before."""
+
+    def __init__(self, words: int, seconds: float) -> None:
+        self.words = words
+        self.seconds = seconds
+
+    async def stream(self, call: ModelCall) -> ModelStream:
+        for _ in range(self.words):
+            await asyncio.sleep(self.seconds)
+            yield Words("and ")
+        yield Answer((), ModelUse("m", 1, 1))
+
+
+@pytest.mark.parametrize(
+    ("model", "ends"),
+    [
+        pytest.param(Slow(1_000, 0.5), 500.0, id="steadily"),
+        pytest.param(Slow(100, 4.0), 1.0 + LIMIT / 3 * 4 - 1.0 / 3 * 4, id="haltingly"),
+    ],
+)
+def test_a_slow_model_may_write_for_long(model: Slow, ends: float) -> None:
+    async def none() -> Sequence[ModelTool]:
+        return []
+
+    async def run() -> float:
+        limits = TurnSettings(turn_timeout=LIMIT)
+        loop = TurnLoop("m", model, none, limits, AgentRequest(1, "tell me a story"))
+        try:
+            async for _ in loop.run("", []):
+                pass
+        except ProviderTimeout:
+            assert model.seconds > 1
+        else:
+            assert model.seconds < 1
+        return now()
+
+    assert run_virtual(run()) == pytest.approx(ends, abs=4.0)
