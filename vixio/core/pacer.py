@@ -5,24 +5,18 @@ The firmware handles ``tts start`` on its main task, which then resets the decod
 lost. So the first packet follows ``tts start`` by a lead. Its decode queue holds 40 packets and
 drops the newest when it is full (main/audio/audio_service.h, MAX_DECODE_PACKETS_IN_QUEUE), so the
 packets are paced: a short head start, then two at a time by absolute deadlines.
-
-The loudspeaker is modelled by one number, the ``anchor``: the moment at which the reply's first
-millisecond was played. ``tts stop`` is sent when by this model the last one was played, because
-some clients drop on it what they have not played yet.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
-from unicodedata import east_asian_width
 
 from vixio.core.clock import now
 from vixio.core.metrics import Counters
+from vixio.core.playout import Playout, Spoken
 from vixio.core.transport import DeviceConnection
 from vixio.core.waiters import Waiters
 
@@ -35,6 +29,9 @@ a task's step cost more than the sending."""
 
 LOW_MS = 240
 """With less audio queued, :attr:`Pacer.more` is asked for what is held back."""
+
+DROPS_MS = 60
+"""From the sending of what makes a device drop its queue until it does, for most of them."""
 
 AGAIN_S = 3.0
 """Behind a pause that was silent for so long, nobody knows how the sentence began: it is said again
@@ -56,26 +53,7 @@ class PacerSettings:
     """From a packet's arrival to its sound; ``tts stop`` waits for it."""
 
 
-@dataclass(slots=True)
-class _Spoken:
-    text: str
-    start_ms: int = 0
-    whole: bool = True
-    """Whether its audio is all there."""
-    kept: bool = True
-    """Whether it counts as heard: not what only bridges a pause."""
-    face: tuple[str, str] | None = None
-    share: float = 0.0
-    """How much of it was heard before it began again."""
-
-    @property
-    def usual_ms(self) -> int:
-        """What such a text takes: 60 ms a letter, and three times that a wide character, which in
-        Chinese, Japanese and Korean is a syllable."""
-        return 60 * sum(3 if east_asian_width(each) in "WF" else 1 for each in self.text)
-
-
-class Pacer:
+class Pacer(Playout):
     """The output of one reply. ``run`` is its task; :meth:`stop` ends it at once.
 
     ``before``: the pacer of the reply that was interrupted last, whose last packet may still sound.
@@ -89,17 +67,14 @@ class Pacer:
         settings: PacerSettings = PacerSettings(),
         before: Pacer | None = None,
     ) -> None:
+        super().__init__(packet_ms)
         self._connection = connection
         self._counters = counters
-        self._packet_ms = packet_ms
         self._settings = settings
         self._early = EARLY_PACKETS * packet_ms / 1000
         self._head_start_ms = min(settings.head_start_ms, (MAX_AHEAD_PACKETS - 1) * packet_ms)
-        self._queue: deque[bytes | _Spoken] = deque()
-        self._queued_ms = 0
         self._changed = Waiters()
         self._room = Waiters()
-        self._finished = False
         self._stopped = False
         self._sending = False
         self._send_ended = Waiters()
@@ -107,15 +82,15 @@ class Pacer:
         """Returns further packets of the last sentence, at once; none if nothing is held back."""
         self.on_sentence: Callable[[str, bool], None] = lambda _text, _kept: None
         """Called with a sentence when the device is told that it begins, and whether it is kept."""
+        self._last_put: Spoken | None = None
         self.put_sentences = 0
         """Sentences that were queued so far."""
-        self._sentences: list[_Spoken] = []
-        self._of_last: list[bytes] = []  # what was sent of the last one
-        self._last_put: _Spoken | None = None
-        self._sent_ms = 0
+        self._due: bytes | None = None
+        """The packet that is sent next, once its time has come."""
+        self._opens_at = 0.0
+        """When the device plays what it is sent; 0.0: it does."""
         self._announced = False
         self._packet_at: float | None = None
-        self._anchor: float | None = None
         self._before = before
         self._silent_from = 0.0
         self._paused = False
@@ -158,7 +133,7 @@ class Pacer:
         if self._stopped:
             return
         self.put_sentences += 1
-        sentence = _Spoken(text, kept=kept, face=face)
+        sentence = Spoken(text, kept=kept, face=face)
         if kept:
             self._last_put = sentence
         self._queue.append(sentence)
@@ -202,8 +177,31 @@ class Pacer:
         self._changed.wake()
 
     def pause(self) -> None:
-        """Stop sending; what the device already has plays on."""
+        """Stop sending; what the device already has plays on, but for :meth:`silence`."""
         self._paused = True
+        if self._due is not None:
+            self._queue.appendleft(self._due)
+            self._queued_ms += self._packet_ms
+            self._due = None
+
+    async def silence(self) -> None:
+        """Have a device that is paused drop what it has not played. Raises ConnectionClosed.
+
+        It leaves Speaking and enters it again, which resets its decoder but for the packet that
+        sounds (main/audio/audio_service.cc, ResetDecoder). Only with an open microphone, in
+        realtime mode: another device would begin to listen between.
+        """
+        await self.stopped()
+        if not self._paused or self._stopped or self.heard_ms() >= self._sent_ms:
+            return
+        packets = -(-(self.heard_ms() + DROPS_MS) // self._packet_ms)
+        self._take_back(packets * self._packet_ms)
+        self._opens_at = now() + self._settings.start_lead_ms / 1000
+        await self._send(self._drop())
+
+    async def _drop(self) -> None:
+        await self._connection.send_speech_stop()
+        await self._connection.send_speech_start()
 
     def resume(self) -> None:
         """Continue where :meth:`pause` stopped, or with its sentence: see :data:`AGAIN_S`."""
@@ -212,21 +210,11 @@ class Pacer:
         self._paused = False
         if self._anchor is not None:
             # The loudspeaker has been silent since it played what it had.
-            silent = max(0.0, now() - self.plays_until)
-            if silent >= AGAIN_S and self._queue and isinstance(self._queue[0], bytes):
+            played = self.plays_until
+            if now() - played >= AGAIN_S and self._queue and isinstance(self._queue[0], bytes):
                 self._begin_again()
-            self._anchor += silent
+            self._anchor += max(0.0, now() - played, self._opens_at - played)
         self._changed.wake()
-
-    def _begin_again(self) -> None:
-        if not self._sentences:
-            return
-        last = self._sentences[-1]
-        last.share = self._share(len(self._sentences) - 1)
-        last.start_ms = self._sent_ms
-        self._queue.extendleft(reversed(self._of_last))
-        self._queued_ms += len(self._of_last) * self._packet_ms
-        self._of_last.clear()
 
     def stop(self) -> None:
         """Drop everything that is not sent yet and begin no further send. Idempotent.
@@ -245,59 +233,20 @@ class Pacer:
         while self._sending:
             await self._send_ended.wait()
 
-    def heard_ms(self) -> int:
-        """Return how many milliseconds of the reply have come out of the loudspeaker."""
-        if self._anchor is None:
-            return 0
-        return max(0, min(self._sent_ms, round((now() - self._anchor) * 1000)))
-
-    def sounding_until(self) -> float:
-        """Return when the packet that sounds at this moment ends; 0.0 if none does."""
-        heard = self.heard_ms()
-        if self._anchor is None or heard >= self._sent_ms:
-            return 0.0
-        return self._anchor + (heard // self._packet_ms + 1) * self._packet_ms / 1000
-
-    @property
-    def plays_until(self) -> float:
-        """When the device has played, or will have played, what it was sent; 0.0: nothing."""
-        return 0.0 if self._anchor is None else self._anchor + self._sent_ms / 1000
-
     def busy_until(self) -> float:
         """Return when the device will have played all that was put so far."""
         return max(now(), self.plays_until) + self._queued_ms / 1000
 
-    def heard_text(self, first: int | None = None) -> str:
-        """Return the sentences that were heard; the last one cut by the share that was played.
-
-        Those whose audio broke off, or that are not kept, are left out. ``first``: only these many
-        from the first; None: all.
-        """
-        heard = self.heard_ms()
-        parts: list[str] = []
-        for index, sentence in enumerate(self._sentences[:first]):
-            if sentence.start_ms >= heard and not sentence.share:
-                break
-            if sentence.whole and sentence.kept:
-                parts.append(sentence.text[: round(len(sentence.text) * self._share(index))])
-        return " ".join(part for part in parts if part).strip()
-
-    def _share(self, index: int) -> float:
-        """Return how much of a sentence was heard; 1 or more: all of it."""
-        sentence = self._sentences[index]
-        length = max(1, self._end_ms(index) - sentence.start_ms)
-        return max(sentence.share, (self.heard_ms() - sentence.start_ms) / length)
-
     async def run(self) -> None:
         """Send until stopped, or finished and played out. Raises ConnectionClosed."""
         while (item := await self._next()) is not None:
-            if isinstance(item, _Spoken):
+            if isinstance(item, Spoken):
                 await self._send_sentence(item)
             else:
                 await self._send_packets(item)
         await self._play_out()
 
-    async def _next(self) -> bytes | _Spoken | None:
+    async def _next(self) -> bytes | Spoken | None:
         while not self._queue or self._paused:
             if self._stopped or (self._finished and not self._queue):
                 return None
@@ -305,7 +254,7 @@ class Pacer:
                 await self._start()
                 continue
             await self._changed.wait()
-        if self._last_ended is not None and self._sent_ms and isinstance(self._queue[0], _Spoken):
+        if self._last_ended is not None and self._sent_ms and isinstance(self._queue[0], Spoken):
             await self._play_out()
             self._last_ended()
             while not self._stopped:
@@ -313,7 +262,7 @@ class Pacer:
             return None
         return self._pop()
 
-    def _pop(self) -> bytes | _Spoken:
+    def _pop(self) -> bytes | Spoken:
         item = self._queue.popleft()
         if isinstance(item, bytes):
             self._queued_ms -= self._packet_ms
@@ -332,32 +281,38 @@ class Pacer:
         self.started_at = now()
         await self._send(self._connection.send_speech_start())
         self.started_at = now()
+        self._opens_at = self.started_at + self._settings.start_lead_ms / 1000
 
     async def _lead(self) -> None:
         """Wait until the device plays what it is sent."""
         if self.started_at is None:
             await self._start()
-        wait = (self.started_at or 0.0) + self._settings.start_lead_ms / 1000 - now()
-        if wait > 0:
+        if (wait := self._opens_at - now()) > 0:
             await asyncio.sleep(wait)
+        self._opens_at = 0.0
 
-    async def _send_sentence(self, sentence: _Spoken) -> None:
+    async def _send_sentence(self, sentence: Spoken) -> None:
         if self.started_at is None:
             await self._start()
         if self._stopped:
             return
         sentence.start_ms = self._sent_ms
         self._sentences.append(sentence)
-        self._of_last.clear()
+        while len(self._sent) > MAX_AHEAD_PACKETS:
+            self._sent.popleft()
+        self._sent.append(sentence)
         if sentence.face is not None:
             await self._send(self._connection.send_emotion(*sentence.face))
         await self._send(self._connection.send_sentence(sentence.text))
         if not self._stopped:
-            self.on_sentence(sentence.text, sentence.kept)
+            begun, sentence.told = sentence.told, True
+            if not begun:
+                self.on_sentence(sentence.text, sentence.kept)
 
     async def _send_packets(self, first: bytes) -> None:
         """Send ``first`` when it is due, and what is due with it by the same write."""
-        if not self._sent_ms:
+        self._due = first
+        if self._opens_at or not self._sent_ms:
             await self._lead()
         time = now()
         if self._anchor is None:
@@ -366,8 +321,9 @@ class Pacer:
         if wait > self._early:
             await asyncio.sleep(wait)
             time = now()
-        if self._stopped:
+        if self._stopped or self._due is None:
             return
+        self._due = None
         late = time - self._anchor - self._sent_ms / 1000
         if late > DRIFT_RESYNC_S:
             # The loudspeaker has run dry: from here on the device plays later by that much.
@@ -377,11 +333,11 @@ class Pacer:
         until = time + self._early + (self._head_start_ms - self._sent_ms) / 1000 - self._anchor
         while self._queue and not self._paused:
             packet = self._queue[0]
-            if isinstance(packet, _Spoken) or len(packets) * self._packet_ms / 1000 > until:
+            if isinstance(packet, Spoken) or len(packets) * self._packet_ms / 1000 > until:
                 break
             packets.append(packet)
             self._pop()
-        self._of_last += packets
+        self._sent += packets
         if self._sent_ms == 0:
             self.first_frame_at = time
         await self._send(self._connection.send_audio(packets, self._sent_ms))
@@ -402,24 +358,3 @@ class Pacer:
         wait = end - now()
         if wait > 0:
             await asyncio.sleep(wait)
-
-    def _end_ms(self, index: int) -> int:
-        """Return where the audio of a sentence ends: behind what is queued of it.
-
-        Of the one that is still being made, more will come. How much is guessed from its text, by
-        the pace of those before it.
-        """
-        if index + 1 < len(self._sentences):
-            return self._sentences[index + 1].start_ms
-        known = self._sent_ms
-        for item in self._queue:
-            if isinstance(item, _Spoken):
-                return known
-            known += self._packet_ms
-        if self._finished or self.heard_ms() >= known:  # in the pause behind it, nothing comes
-            return known
-        *_, last = self._sentences
-        paced = [(a.usual_ms, b.start_ms - a.start_ms) for a, b in pairwise(self._sentences)]
-        usual, taken = map(sum, zip(*paced, strict=True)) if paced else (0, 0)
-        pace = taken / usual if usual and taken else 1.0
-        return max(known, last.start_ms + round(pace * last.usual_ms))

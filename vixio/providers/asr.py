@@ -100,6 +100,11 @@ class ASRProvider(ABC):
         """
         return False
 
+    @property
+    def hears_freely(self) -> bool:
+        """Whether it also hears words that no hint names: "stop" over a speech, or a remark."""
+        return not self.closed_vocabulary
+
     @abstractmethod
     async def start(self) -> None:
         """Load what is heavy, off the event loop. Idempotent."""

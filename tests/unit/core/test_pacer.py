@@ -232,8 +232,8 @@ async def test_the_share_of_a_sentence_is_that_of_its_audio() -> None:
         assert reply.heard_text() == "x" * 6_000 + " " + "y" * 3_000
         reply.pause()
         await at(60.0)
-        assert reply.plays_until == pytest.approx(LEAD_S + 1.32)
-        assert reply.heard_text() == " ".join(("x" * 6_000, "y" * 6_000, "z" * 1_200))
+        assert reply.plays_until == pytest.approx(LEAD_S + 1.26)
+        assert reply.heard_text() == " ".join(("x" * 6_000, "y" * 6_000, "z" * 600))
 
 
 @on_virtual_time
@@ -368,13 +368,13 @@ async def test_a_long_pause_is_silent_when_the_device_has_played_what_it_had() -
         await at(LEAD_S + 0.1)
         reply.pause()
         await at(LEAD_S + 3.0)
-        assert len(reply.device.packets) == 8, "the one that was due next, too"
-        assert reply.heard_ms() == 480
-        assert reply.heard_text() == 480 * DIGITS
+        assert len(reply.device.packets) == 7
+        assert reply.heard_ms() == 420
+        assert reply.heard_text() == 420 * DIGITS
         reply.resume()
-        assert reply.heard_ms() == 480
+        assert reply.heard_ms() == 420
         await task
-    assert now() == pytest.approx(LEAD_S + 3.0 + 1.2 - 0.48 + DELAY_S)
+    assert now() == pytest.approx(LEAD_S + 3.0 + 1.2 - 0.42 + DELAY_S)
     assert reply.counters.get("pacer.starved") == 0
 
 
@@ -386,21 +386,82 @@ async def test_behind_a_very_long_pause_the_sentence_begins_again(more: float) -
         await reply.say(DIGITS)
         await reply.say(LETTERS)
         reply.finish()
-        await at(LEAD_S + 0.66)
+        await at(LEAD_S + 0.7)
         reply.pause()
-        await at(LEAD_S + 1.08 + AGAIN_S + more)
-        assert reply.device.packets == [*packets_of(10), *packets_of(8)]
-        assert reply.heard_text() == f"{DIGITS} {LETTERS[:8]}"
+        await at(LEAD_S + 1.02 + AGAIN_S + more)
+        assert reply.device.packets == [*packets_of(10), *packets_of(7)]
+        assert reply.heard_text() == f"{DIGITS} {LETTERS[:7]}"
         reply.resume()
-        assert reply.heard_text() == f"{DIGITS} {LETTERS[:8]}", "it has been heard"
+        assert reply.heard_text() == f"{DIGITS} {LETTERS[:7]}", "it has been heard"
         await task
         assert reply.heard_text() == f"{DIGITS} {LETTERS}"
-    rest = packets_of(10)[0 if more > 0 else 8 :]
-    assert reply.device.packets == [*packets_of(10), *packets_of(8), *rest]
+    rest = packets_of(10)[0 if more > 0 else 7 :]
+    assert reply.device.packets == [*packets_of(10), *packets_of(7), *rest]
     assert [each.text for each in reply.device.all("sentence")] == [DIGITS, LETTERS]
-    end = LEAD_S + 1.08 + AGAIN_S + more + len(rest) * PACKET_MS / 1000 + DELAY_S
+    end = LEAD_S + 1.02 + AGAIN_S + more + len(rest) * PACKET_MS / 1000 + DELAY_S
     assert now() == pytest.approx(end)
     assert reply.counters.get("pacer.starved") == 0
+
+
+@on_virtual_time
+async def test_what_the_device_drops_is_played_when_it_goes_on() -> None:
+    reply = Reply()
+    async with reply.running() as task:
+        await reply.say(DIGITS)
+        await reply.say(LETTERS)
+        reply.finish()
+        await at(LEAD_S + 0.40)
+        assert len(reply.device.packets) == 13
+        reply.pause()
+        await reply.silence()
+        # 60 ms later the packet that sounds is the eighth.
+        assert reply.plays_until == pytest.approx(LEAD_S + 0.48)
+        await at(LEAD_S + 1.0)
+        assert [each.kind for each in reply.device.sent[-2:]] == ["stop", "start"]
+        assert reply.heard_ms() == 480
+        assert reply.heard_text() == DIGITS[:8]
+        reply.resume()
+        await task
+        assert reply.heard_text() == f"{DIGITS} {LETTERS}"
+    again = [*packets_of(10)[8:], *packets_of(10)]
+    assert reply.device.packets == [*packets_of(10), *packets_of(3), *again]
+    assert reply.device.texts() == [DIGITS, LETTERS, LETTERS]
+    assert reply.begun == [(DIGITS, True), (LETTERS, True)]
+    assert now() == pytest.approx(LEAD_S + 1.0 + 0.72 + DELAY_S)
+    assert reply.counters.get("pacer.starved") == 0
+
+
+@on_virtual_time
+async def test_the_device_has_dropped_it_before_it_is_sent_again() -> None:
+    reply = Reply()
+    async with reply.running() as task:
+        await reply.say(DIGITS)
+        reply.finish()
+        await at(LEAD_S + 0.1)
+        reply.pause()
+        await reply.silence()
+        reply.resume()
+        await task
+    (*_, again) = reply.device.all("start")
+    first = next(at for at, _ in reply.device.writes if at > again.at)
+    assert first == pytest.approx(again.at + LEAD_S)
+    assert reply.counters.get("pacer.starved") == 0
+
+
+@on_virtual_time
+async def test_nothing_is_dropped_where_nothing_waits_at_the_device() -> None:
+    reply = Reply()
+    async with reply.running():
+        await reply.silence()
+        reply.pause()
+        await reply.silence()
+        await reply.say(DIGITS)
+        reply.resume()
+        await at(60.0)
+        await reply.silence()
+        reply.pause()
+        await reply.silence()
+    assert len(reply.device.all("start")) == 1
 
 
 @on_virtual_time

@@ -45,7 +45,8 @@ def test_the_defaults_are_those_of_the_parts() -> None:
     )  # off where the engine is another
     assert settings.vad_settings() == VADSettings()
     assert settings.turn_settings() == TurnSettings()
-    assert settings.interruption() is CutAtVoice
+    assert isinstance(settings.interruption(hears_freely=False), CutAtVoice)
+    assert isinstance(settings.interruption(hears_freely=True), PauseAtVoice)
     assert settings.time_limits() == Timeouts()
     assert settings.audio_format() == AudioFormat(24_000, 60)
 
@@ -68,7 +69,7 @@ def test_every_key_reaches_its_part(tmp_path: Path) -> None:
     assert (session.timeouts.turn, session.pacer.head_start_ms) == (1, 120)
     assert settings.vad_settings() == VADSettings(0.6, 0.2, 11, 12, 6, timeout=6)
     assert settings.turn_settings() == TurnSettings(700, 13, 9000, 14, 1500, 150)
-    assert settings.interruption() is PauseAtVoice
+    assert isinstance(settings.interruption(hears_freely=False), PauseAtVoice)
     assert settings.time_limits() == Timeouts(
         turn=1, asr=2, asr_feed=2, agent_first=3, agent_next=4, tts=5, vad=6
     )

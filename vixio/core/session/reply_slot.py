@@ -154,6 +154,9 @@ class ReplySlot:
             return
         if Action.PAUSE in actions:
             self.reply.pacer.pause()
+            # Clients answer the "tts stop" of it.
+            self._floor.expect_start(now() + STOP_WINDOW_S)
+            self._parts.context.spawn(self.reply.pacer.silence())
         elif Action.RESUME in actions:
             self.reply.pacer.resume()
 

@@ -51,7 +51,7 @@ InterruptionFactory = Callable[[], InterruptionPolicy]
 
 
 class CutAtVoice:
-    """The default: any voice ends the speech at once."""
+    """Any voice ends the speech at once: for a recogniser that tells no cough from words."""
 
     def decide(self, overlap: Overlap) -> Decision:
         """Cut."""

@@ -43,6 +43,11 @@ class CombinedASRProvider(FallbackProvider[ASRProvider], ASRProvider):
         """Whether one of them recognises nothing but what the hints name."""
         return any(each.provider.closed_vocabulary for each in self.candidates.all)
 
+    @property
+    def hears_freely(self) -> bool:
+        """Whether one of them does."""
+        return any(each.provider.hears_freely for each in self.candidates.all)
+
     def prepare(self, hints: SpeechHints) -> None:
         """Prepare both."""
         for candidate in self.candidates.all:

@@ -47,6 +47,11 @@ class FallbackASRProvider(FallbackProvider[ASRProvider], ASRProvider):
         """Whether one of them recognises nothing but what the hints name."""
         return any(each.provider.closed_vocabulary for each in self.candidates.all)
 
+    @property
+    def hears_freely(self) -> bool:
+        """Whether one of them does."""
+        return any(each.provider.hears_freely for each in self.candidates.all)
+
     def prepare(self, hints: SpeechHints) -> None:
         """Prepare all of them."""
         for candidate in self.candidates.all:

@@ -106,6 +106,11 @@ class WarmingASR(ASRProvider):
         """Whether the recogniser recognises nothing but what the hints name."""
         return self._loader.provider is not None and self._loader.provider.closed_vocabulary
 
+    @property
+    def hears_freely(self) -> bool:
+        """Whether the recogniser does; not before it is there."""
+        return self._loader.provider is not None and self._loader.provider.hears_freely
+
     def prepare(self, hints: SpeechHints) -> None:
         """Pass the hints on, if the recogniser is ready."""
         if self._loader.ready and self._loader.provider is not None:
