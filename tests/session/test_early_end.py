@@ -65,7 +65,7 @@ async def test_in_realtime_mode_the_rest_cuts_the_answer_and_is_a_turn_of_its_ow
     conversation = talk(answers_after=0.0)
     async with conversation.running():
         await say_both(conversation, ListenMode.REALTIME)
-        await conversation.device.wait_for("stop", 2)
+        await conversation.device.wait_for("stop", 3)
         assert asked(conversation) == [FIRST, REST]
         assert conversation.device.texts() == [f"You said {FIRST}.", f"You said {REST}."]
         outcomes = [timeline.outcome for timeline in conversation.ended]

@@ -139,7 +139,7 @@ async def test_the_history_keeps_what_was_heard_when_the_device_vanishes() -> No
 
 @on_virtual_time
 async def test_voice_interrupts_in_realtime_mode_and_only_there() -> None:
-    for mode, expected in ((ListenMode.REALTIME, 2), (ListenMode.AUTO, 1)):
+    for mode, expected in ((ListenMode.REALTIME, 3), (ListenMode.AUTO, 1)):
         talk = chatty()
         async with talk.running():
             talk.listen(mode)
@@ -150,8 +150,55 @@ async def test_voice_interrupts_in_realtime_mode_and_only_there() -> None:
             await asyncio.sleep(10)
             assert len(talk.device.all("stop")) == expected
             if mode is ListenMode.REALTIME:
-                assert talk.device.all("stop")[0].at - at < 0.3 + 0.2
+                kinds = [each.kind for each in talk.device.sent if each.kind in ("start", "stop")]
+                assert kinds == ["start", "stop", "start", "stop", "start", "stop"]
+                cut, silenced, _ = talk.device.all("stop")
+                assert cut.at - at < 0.3 + 0.2
+                assert silenced.at == pytest.approx(cut.at + HOLD_S)
                 assert talk.device.texts()[-1] == "Short."
+
+
+@pytest.mark.parametrize("after", [0.0, HOLD_S / 2])
+@on_virtual_time
+async def test_a_device_that_listens_on_the_first_stop_is_not_left_speaking(after: float) -> None:
+    talk = chatty()
+    async with talk.running():
+        talk.listen(ListenMode.REALTIME)
+        await talk.say()
+        await talk.device.wait_for("audio")
+        speaking = asyncio.create_task(talk.device.play(silence(0.3) + speech(0.8) + silence(1.0)))
+        await talk.device.wait_for("start", 2)
+        await asyncio.sleep(after)
+        talk.listen(ListenMode.REALTIME)
+        await speaking
+        await asyncio.sleep(10)
+        kinds = [each.kind for each in talk.device.sent if each.kind in ("start", "stop")]
+        assert kinds == ["start", "stop", "start", "stop", "start", "stop"]
+        assert talk.device.texts()[-1] == "Short."
+
+
+@pytest.mark.parametrize("within", [0.02, 0.1, 0.3])
+@on_virtual_time
+async def test_the_next_answer_is_not_stopped_by_the_end_of_the_one_before(within: float) -> None:
+    talk = chatty()
+    talk.asr, talk.tts = ScriptedASR(["talk", ""], delay=0.5), ScriptedTTS()
+    async with talk.running():
+        talk.listen(ListenMode.REALTIME)
+        await talk.say()
+        await talk.device.wait_for("audio")
+        speaking = asyncio.create_task(talk.device.play(silence(0.3) + speech(0.2) + silence(2.0)))
+        await talk.device.wait_for("start", 2)
+        await asyncio.sleep(within)
+        talk.device.put(TextInput("next"))
+        await speaking
+        await asyncio.sleep(10)
+        sent = talk.device.sent
+        at = max(i for i, each in enumerate(sent) if each.text == "Short.")
+        begun = [each.kind for each in sent[:at] if each.kind in ("start", "stop")]
+        assert begun[-2:] == ["stop", "start"]
+        rest = [each.kind for each in sent[at:] if each.kind in ("start", "stop", "audio")]
+        assert rest == [*["audio"] * (len(rest) - 1), "stop"]
+        assert len(rest) > 3
 
 
 @on_virtual_time

@@ -129,7 +129,7 @@ async def test_the_users_voice_cuts_the_answer_and_the_service_knows_how_much_wa
         await talk.device.play(silence(0.6))
         await talk.say()
         stopped = await talk.device.wait_for("stop")
-        await talk.device.wait_for("stop", 2)
+        await talk.device.wait_for("stop", 3)
     assert talk.outcomes == ["interrupted:voice", "answered"]
     (heard_ms,) = talk.service.heard_ms
     assert heard_ms is not None

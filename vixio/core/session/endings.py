@@ -65,6 +65,8 @@ class Endings:
         self._notice_read_at = -math.inf
         self._held = False
         """Whether a ``tts stop`` is held back: the device may be about to listen."""
+        self._firm = False
+        """Whether it is sent even if the device listens: it has been told to speak."""
         self._stopping = asyncio.Lock()
         self._later: Alert | None = None
         """A notice that waits until ``tts stop`` has been handled."""
@@ -80,6 +82,19 @@ class Endings:
             self._held = False
             await self._connection.send_speech_stop()
         self._stop_settled_at = now() + STOP_S
+
+    async def silence(self) -> None:
+        """Send ``tts stop``, and have the device drop what it has not played.
+
+        It is told to speak again, which empties its decoder (see :meth:`~Pacer.silence`), and soon
+        to stop. Only for a device with an open microphone. Raises ConnectionClosed.
+        """
+        async with self._stopping:
+            self._held = False
+            await self._connection.send_speech_stop()
+            await self._connection.send_speech_start()
+            self.hold_stop()
+            self._firm = True
 
     def hold_stop(self) -> None:
         """Send ``tts stop`` soon, unless the device listens before.
@@ -98,7 +113,7 @@ class Endings:
     async def release_stop(self) -> None:
         """Send a ``tts stop`` that is held back: what follows must come behind it."""
         async with self._stopping:
-            held, self._held = self._held, False
+            held, self._held, self._firm = self._held, False, False
             if held:
                 await self._connection.send_speech_stop()
                 self._stop_settled_at = now() + STOP_S
@@ -149,7 +164,7 @@ class Endings:
 
     def listens(self) -> None:
         """Note a ``listen start``, which answers ``tts stop`` and makes one needless."""
-        self._held = False
+        self._held = self._firm
         settled_at = now() + LISTENS_S
         if settled_at < self._stop_settled_at:
             self._stop_settled_at = settled_at

@@ -10,7 +10,7 @@ from vixio.core.chunk import Abort, ListenMode, UserTurn
 from vixio.core.clock import now
 from vixio.core.errors import ConnectionClosed
 from vixio.core.messages.fault import Fault
-from vixio.core.pacer import Pacer
+from vixio.core.pacer import DROPS_MS, Pacer
 from vixio.core.session import events
 from vixio.core.session.ahead import AnswerAhead
 from vixio.core.session.emitter import Emitter
@@ -132,7 +132,10 @@ class ReplySlot:
 
     async def _stop(self, reply: Reply, by: Input | None) -> None:
         endings, started_at = self._parts.endings, reply.pacer.started_at
-        if started_at is None or now() < started_at + CROSSING_S or by not in LISTENS_NEXT:
+        if by is Input.BARGE_IN and reply.pacer.plays_until > now() + DROPS_MS / 1000:
+            self._floor.expect_start(now() + STOP_WINDOW_S)
+            await endings.silence()
+        elif started_at is None or now() < started_at + CROSSING_S or by not in LISTENS_NEXT:
             await endings.stop_speech()
         elif by is Input.ABORT:
             endings.hold_stop()
