@@ -219,8 +219,8 @@ test-trace: setup-dev ## pytest of programs under strace: nothing looks up a nam
 test-stores: setup-dev ## pytest of memory and registry with a real PostgreSQL server (a Debian package)
 	$(SCHEDULE) stores $(BEHIND)
 
-first-hour: setup-dev ## walk a new user's first hour in a clean environment: set-up, both languages, mistakes
-	$(BIN)/pytest -o python_files='walk_*.py' -o timeout=1200 tests/first_hour $(ARGS)
+first-hour: setup-dev $(CONSOLE_STAMP) ## walk a new user's first hour in a clean environment: set-up, both languages, mistakes, the browser
+	$(WITH_CONSOLE) $(BIN)/pytest -o python_files='walk_*.py' -o timeout=1200 tests/first_hour $(ARGS)
 
 chaos: setup-dev ## break the server on purpose while healthy devices talk to it (ARGS='--short', '--json')
 	$(BIN)/python -m tests.chaos $(ARGS)
