@@ -46,11 +46,14 @@ SETS = {
     "console": ("playwright>=1.55,<2",),  # drives Chromium
     "mutants": ("mutmut>=3.8,<4",),
 }
+ALONE = {"smart-turn": ("pipecat-ai==1.14.0",)}
+"""Extras that are installed without what their packages ask for; as in vixio/core/extras.py."""
 BESIDE_DEV = ("mutants",)
 """Locks without what dev.lock has: their target runs the pytest of the tests."""
 PURPOSES = {
     "base": "The default install and the build backend.",
     "dev": "What `make test` needs beyond base.lock.",
+    "smart-turn": "The package of the extra `smart-turn`, without what it asks for.",
     "torch": "What FunASR runs on: installed by scripts/extras/funasr.sh.",
     "models": "What `make test-models` needs beyond the extras that it tests.",
     "brokers": "The brokers of `make test-brokers` and `make demo-tools`.",
@@ -206,6 +209,7 @@ def main(upgrade: bool) -> None:
             if name == "torch":
                 pins["torch"] = [TORCH]
             pins = {package: its for package, its in pins.items() if package not in base}
+            pins |= {pin: [pin] for pin in ALONE.get(name, ())}
             if name == "dev":
                 dev = pins
             if name in BESIDE_DEV:

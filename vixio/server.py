@@ -114,7 +114,7 @@ class Server:
         self.feed = self._device_services.feed
         self.create_engine = EngineBuilder(
             settings,
-            self.providers.pool,
+            self.providers,
             self.profiles,
             endpointing,
             self._device_services.keep_sound,

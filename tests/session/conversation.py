@@ -22,7 +22,7 @@ from vixio.core.session.settings import SessionSettings
 from vixio.core.timeouts import Timeouts
 from vixio.core.tools.runtime import ToolRuntime
 from vixio.core.tools.toolset import ToolSet
-from vixio.core.turns.endpointing import EndpointingFactory
+from vixio.core.turns.endpointing import EndpointingFactory, SecondOpinion
 from vixio.core.turns.interruption import CutAtVoice, InterruptionFactory
 from vixio.stations.agent import AgentStation
 from vixio.stations.asr import ASRStation
@@ -63,6 +63,7 @@ class Conversation:
     counters: Counters = field(default_factory=Counters)
     turn: TurnSettings = field(default_factory=TurnSettings)
     endpointing: EndpointingFactory | None = None
+    opinion: SecondOpinion | None = None
     timeouts: Timeouts = TIMEOUTS
     """Of the stations."""
     settings: SessionSettings = field(default_factory=lambda: SessionSettings(timeouts=TIMEOUTS))
@@ -86,7 +87,7 @@ class Conversation:
         return Pipeline(
             stations=[
                 VADStation(self.vad, VADSettings(timeout=1.0)),
-                TurnDetectorStation(self.turn, self.endpointing),
+                TurnDetectorStation(self.turn, self.endpointing, self.opinion),
                 ASRStation(self.asr, self.timeouts, early=self.turn.think_ms > 0),
                 TextAggregatorStation(),
                 AgentStation(

@@ -11,6 +11,7 @@ from vixio.audio.loudness import VoiceLevels
 from vixio.composition.choices import Choices
 from vixio.composition.profiles import LiveProfiles
 from vixio.composition.providers import ProviderSet
+from vixio.composition.server_providers import ServerProviders
 from vixio.core.device import Device, DeviceProfile
 from vixio.core.instructions import Instructions, Surroundings
 from vixio.core.pipeline import Pipeline
@@ -20,7 +21,6 @@ from vixio.core.tools.toolset import ToolSet
 from vixio.core.turns.endpointing import AdaptiveSilences, EndpointingFactory
 from vixio.providers.agent import AgentRequest, SystemPrompt
 from vixio.providers.pool.loader import ProviderLoader
-from vixio.providers.pool.pool import ProviderPool
 from vixio.providers.tts import TTSProvider
 from vixio.settings import Settings
 from vixio.settings.station import StationSection
@@ -60,7 +60,7 @@ class EngineBuilder:
     def __init__(
         self,
         settings: Settings,
-        pool: ProviderPool,
+        providers: ServerProviders,
         profiles: LiveProfiles,
         endpointing: EndpointingFactory | None = None,
         keep_sound: KeepSound | None = None,
@@ -73,7 +73,8 @@ class EngineBuilder:
         listening = settings.listening
         self._silences = AdaptiveSilences(listening.end_silence_ms / 1000)
         self._by_words = listening.end_of_turn == "words"
-        self._pool = pool
+        self._pool = providers.pool
+        self._opinion = providers.second_opinion
         self._profiles = profiles
         self._levels: WeakKeyDictionary[ProviderLoader[TTSProvider], VoiceLevels] = (
             WeakKeyDictionary()
@@ -100,7 +101,7 @@ class EngineBuilder:
         levels = self._levels.setdefault(providers.tts.loader, VoiceLevels())
         standard: list[Station] = [
             VADStation(providers.detector(), settings.vad_settings()),
-            TurnDetectorStation(settings.turn_settings(), self._policy_of(device)),
+            TurnDetectorStation(settings.turn_settings(), self._policy_of(device), self._opinion),
             ASRStation(
                 providers.recogniser(),
                 timeouts,

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from vixio.composition.choices import Choices, ProfileDefaults, Providers
 from vixio.composition.providers import ProviderSet, settled
@@ -23,6 +23,9 @@ from vixio.providers.pool.pool import Lease, ProviderPool
 from vixio.providers.registry import ProviderKind
 from vixio.providers.vision import VisionProvider
 from vixio.settings import Settings
+
+if TYPE_CHECKING:
+    from vixio.providers.smart_turn import SmartTurn
 
 _log = logging.getLogger(__name__)
 
@@ -43,6 +46,7 @@ class ServerProviders:
         elif settings.vision is not None:
             self._vision = self.pool.lease(settings.vision)
             self._vision.loader.make()
+        self.second_opinion = _second_opinion(settings)
 
     @property
     def vision(self) -> ProviderLoader[VisionProvider] | None:
@@ -109,6 +113,8 @@ class ServerProviders:
         """
         for lease in (self._default.asr, self._default.tts):
             lease.loader.begin()
+        if self.second_opinion is not None:
+            self.second_opinion.begin()
 
     async def load(
         self, start_shared: Callable[[], Awaitable[None]], agent_ready: Callable[[], None]
@@ -170,12 +176,22 @@ class ServerProviders:
     async def close(self) -> None:
         """Close all providers. Idempotent."""
         await self.pool.close()
+        if self.second_opinion is not None:
+            self.second_opinion.close()
 
     def _loaders(self) -> list[ProviderLoader[Any]]:
         leases: list[Lease[Any]] = [*self._default]
         if self._vision is not None:
             leases.append(self._vision)
         return [lease.loader for lease in leases]
+
+
+def _second_opinion(settings: Settings) -> SmartTurn | None:
+    if not settings.listening.smart_turn:
+        return None
+    from vixio.providers.smart_turn import SmartTurn
+
+    return SmartTurn()
 
 
 PAUSES: Final = (3.0, 5.0, 10.0, 20.0)

@@ -32,6 +32,7 @@ Extra = Literal[
     "pulsar",
     "rabbitmq",
     "sherpa",
+    "smart-turn",
     "ten",
     "whisper",
 ]
@@ -39,6 +40,9 @@ Extra = Literal[
 
 BESIDES: Final[dict[str, tuple[str, ...]]] = {"funasr": ("torch",)}
 """What an extra needs that its metadata leave out, because its build depends on the machine."""
+
+ALONE: Final[dict[str, tuple[str, ...]]] = {"smart-turn": ("pipecat-ai==1.14.0",)}
+"""Extras without metadata: packages of which a few files are used, without what they ask for."""
 
 IN_IMAGE: Final = "VIXIO_IMAGE"
 """Set in the environment by the Dockerfile."""
@@ -58,6 +62,8 @@ def how_to_install(*extras: Extra) -> str:
         return f"make {_where(root)}extra NAME={_quoted(extras)}{_environment(root)}"
     if os.environ.get(IN_IMAGE):
         return f"make docker EXTRAS={_quoted(extras)}"
+    if alone := [package for extra in extras for package in ALONE.get(extra, ())]:
+        return shlex.join([sys.executable, "-m", "pip", "install", "--no-deps", *alone])
     packages = [package for extra in extras for package in _packages(extra)]
     if not packages:  # run from a copied folder, without metadata
         return f"see `{' '.join(extras)}` in pyproject.toml"

@@ -236,6 +236,8 @@ class ListeningSettings(Section):
     end_of_turn: Literal["words", "silence"] = "words"
     """What decides about it: :mod:`vixio.core.turns.endpointing`."""
     think_ms: int = Field(default=200, ge=0, le=10_000)
+    smart_turn: bool = False
+    """Whether a model judges pauses by their sound as well; the extra ``smart-turn``."""
     pre_roll_ms: int = Field(default=300, ge=0, le=2_000)
     max_utterance_ms: int = Field(default=30_000, ge=1_000, le=600_000)
     jitter_ms: int = Field(default=200, ge=0, le=5_000)
@@ -256,6 +258,8 @@ class ListeningSettings(Section):
                 f"min_pause_ms ({self.min_pause_ms}) must not be above "
                 f"end_silence_ms ({self.end_silence_ms})"
             )
+        if self.smart_turn and not self.think_ms:
+            raise ValueError("smart_turn is asked after think_ms, which must not be 0")
         return self
 
 

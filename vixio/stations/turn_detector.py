@@ -14,8 +14,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
-from vixio.core.audio import LISTEN_RATE, pcm_seconds
+from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE, pcm_seconds
 from vixio.core.chunk import (
     Abort,
     AudioIn,
@@ -33,7 +34,17 @@ from vixio.core.chunk import (
     VoiceStarted,
 )
 from vixio.core.station import ListeningStation
-from vixio.core.turns.endpointing import EndpointingFactory, FixedSilence, TurnProgress
+from vixio.core.turns.endpointing import (
+    OPINION_S,
+    EndpointingFactory,
+    FixedSilence,
+    SecondOpinion,
+    TurnProgress,
+    doubted,
+    longest,
+)
+
+_OPINION_BYTES: Final = OPINION_S * LISTEN_RATE * BYTES_PER_SAMPLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +75,16 @@ class TurnDetectorStation(ListeningStation):
         self,
         settings: TurnSettings | None = None,
         endpointing: EndpointingFactory | None = None,
+        opinion: SecondOpinion | None = None,
     ) -> None:
-        """``endpointing`` makes the policy; default: :class:`FixedSilence` of the settings."""
+        """``endpointing`` makes the policy; default: :class:`FixedSilence` of the settings.
+
+        ``opinion``: is asked once in a pause, when thinking begins, and may lengthen it.
+        """
         self._settings = settings or TurnSettings()
         end_silence = self._settings.end_silence_ms / 1000
         self._policy = endpointing() if endpointing is not None else FixedSilence(end_silence)
-        self._required = end_silence
+        self._required = self._usual = end_silence
         # Twice the pre-roll also covers the speech that passed before the VAD detected it.
         self._keep = 2 * self._settings.pre_roll_ms / 1000 + 0.2
         self._pauses: list[float] = []
@@ -92,6 +107,11 @@ class TurnDetectorStation(ListeningStation):
         """Seconds of the latest audio."""
         self._paused = False
         """Whether TurnPaused was said of the pause that goes on."""
+        self._opinion = opinion
+        self._sound = bytearray()
+        """Of the turn, where there is somebody to judge it."""
+        self._doubted = self._lengthened = False
+        """Whether the turn goes on in the second opinion; whether that lengthened the pause."""
         self._recent: deque[tuple[AudioIn, float]] = deque()
         """Audio before a turn, each chunk with its seconds."""
         self._recent_s = 0.0
@@ -147,8 +167,7 @@ class TurnDetectorStation(ListeningStation):
         if deadline is None or now < deadline:
             return ()
         if not self._voice and now < self._silent_at(self._required):
-            self._paused = True
-            return (TurnPaused(self._turn_id),)
+            return (self._may_be_over(),)
         # The rest of a stalled sentence may still come, in a burst.
         self._resumes = self._voice
         if not self._voice and self._silence >= self._required:
@@ -171,6 +190,7 @@ class TurnDetectorStation(ListeningStation):
     def _into_turn(self, chunk: AudioIn, seconds: float, now: float) -> Sequence[Chunk]:
         self._heard_any = True
         self._length += seconds
+        self._keep_sound(chunk)
         limit = self._settings.max_utterance_ms / 1000
         if self._mode is ListenMode.MANUAL:
             return (chunk, self._end("limit", now)) if self._length >= limit else (chunk,)
@@ -194,14 +214,37 @@ class TurnDetectorStation(ListeningStation):
         nearest = self._think - self._packet / 2
         if self._mode is ListenMode.MANUAL or not nearest <= self._silence < self._required:
             return ()
+        return (self._may_be_over(),)
+
+    def _may_be_over(self) -> TurnPaused:
         self._paused = True
-        return (TurnPaused(self._turn_id),)
+        if self._opinion is not None and self._required < longest(self._usual):
+            self.context.counters.add("smart_turn.asked")
+            self.context.spawn(self._ask(self._opinion, bytes(self._sound), self._pause_id()))
+        return TurnPaused(self._turn_id)
+
+    def _pause_id(self) -> tuple[int, int]:
+        return self._turn_id, len(self._pauses)
+
+    async def _ask(self, opinion: SecondOpinion, sound: bytes, pause: tuple[int, int]) -> None:
+        """Take the second opinion on a turn into account, unless its ``pause`` is over by then."""
+        doubt = await opinion.unfinished(sound)
+        if doubt is None or pause != self._pause_id():
+            self.context.counters.add("smart_turn.late")
+        else:
+            self._doubted = doubt
+
+    def _keep_sound(self, chunk: AudioIn) -> None:
+        if self._opinion is not None and self._mode is not ListenMode.MANUAL:
+            self._sound += chunk.pcm
+            del self._sound[:-_OPINION_BYTES]
 
     def _voice_started(self, ago_ms: int) -> Sequence[Chunk]:
         if self._turn_id and not self._voice:
             self._pauses.append(self._silence)
         self._voice = True
         self._silence = self._others = 0.0
+        self._doubted = self._lengthened = False
         if self._turn_id or self._mode is ListenMode.MANUAL:
             paused, self._paused = self._paused, False
             return (TurnResumed(self._turn_id),) if paused else ()
@@ -216,6 +259,8 @@ class TurnDetectorStation(ListeningStation):
         self._length = length
         self._pre_roll = max(0.0, length - ago_ms / 1000)
         self._heard_any = True
+        for chunk in before:
+            self._keep_sound(chunk)
         return (started, *before)
 
     def _remember(self, chunk: AudioIn, seconds: float) -> None:
@@ -230,6 +275,7 @@ class TurnDetectorStation(ListeningStation):
         self._pre_roll = 0.0
         self._silence = self._others = 0.0
         self._pauses.clear()
+        self._doubted = self._lengthened = False
         self._since_last = None
         self._paused = False
         self._heard_any = False
@@ -256,6 +302,10 @@ class TurnDetectorStation(ListeningStation):
             context.words_due,
         )
         required = self._policy.required_silence(progress)
+        if self._doubted and (longer := doubted(required, self._usual, context.early)) > required:
+            if not self._lengthened:
+                context.counters.add("smart_turn.lengthened")
+            self._lengthened, required = True, longer
         # Who is given more time has had it while only others were heard.
         required = max(min(required, self._settings.end_silence_ms / 1000), required - self._others)
         # Bounded, so that a turn also ends when packets stop.
@@ -275,12 +325,14 @@ class TurnDetectorStation(ListeningStation):
         timeline.mark("voice_end", self._ended_at)
         timeline.mark("turn_end", now)
         self._turn_id = 0
+        self._sound.clear()
         speech_s = max(0.0, self._length - self._pre_roll - (now - self._ended_at))
         return TurnEnded(turn_id, reason, round(speech_s * 1000))
 
     def _drop(self) -> Sequence[Chunk]:
         turn_id, self._turn_id = self._turn_id, 0
         self._resumes = False
+        self._sound.clear()
         self._recent.clear()
         self._recent_s = 0.0
         return (TurnDropped(turn_id),) if turn_id else ()

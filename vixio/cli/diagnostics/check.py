@@ -18,7 +18,14 @@ from vixio.cli.diagnostics.check_languages import (
     try_understanding,
 )
 from vixio.cli.diagnostics.check_ports import try_ports
-from vixio.cli.diagnostics.check_providers import try_agent, try_asr, try_tts, try_vad, try_vision
+from vixio.cli.diagnostics.check_providers import (
+    try_agent,
+    try_asr,
+    try_smart_turn,
+    try_tts,
+    try_vad,
+    try_vision,
+)
 from vixio.cli.diagnostics.check_server import (
     try_a2a,
     try_access,
@@ -157,6 +164,7 @@ PROBES: dict[str, Probe] = {
     "libopus": try_opus,
     "echo": try_echo,
     "vad": try_vad,
+    "smart-turn": try_smart_turn,
     "asr": try_asr,
     "agent": try_agent,
     "tts": try_tts,

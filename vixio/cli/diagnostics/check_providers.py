@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from time import perf_counter
@@ -56,6 +57,21 @@ async def try_vad(settings: Settings) -> str:
     if len(answers) != 1 or not 0 <= answers[0] <= 1:
         raise ConfigError(f"vad.{vad.name}: gave {list(answers)} for one window of silence")
     return f"{vad.name}: one window in {min(took):.1f} ms"
+
+
+async def try_smart_turn(settings: Settings) -> str:
+    """Return how long the second opinion on the end of a turn takes; it gets silence."""
+    if not settings.listening.smart_turn:
+        return "off: the words alone decide (listening.smart_turn)"
+    from vixio.providers.smart_turn import SmartTurnModel
+
+    model = await asyncio.to_thread(SmartTurnModel)
+    took: list[float] = []
+    for _ in range(_WINDOWS):
+        began = perf_counter()
+        await asyncio.to_thread(model.probability, b"")
+        took.append((perf_counter() - began) * 1000)
+    return f"smart-turn: one pause in {min(took):.0f} ms"
 
 
 async def try_asr(settings: Settings) -> str:

@@ -52,6 +52,21 @@ class EndpointingPolicy(Protocol):
         ...
 
 
+class SecondOpinion(Protocol):
+    """Judges a turn by its sound. One instance serves all sessions."""
+
+    async def unfinished(self, pcm: bytes) -> bool | None:
+        """Return whether more is to come; None: not known in time. Raises nothing.
+
+        ``pcm``: the turn from its first sound, pre-roll included, 16 kHz s16 mono; of a longer one
+        the last :data:`OPINION_S` seconds.
+        """
+        ...
+
+
+OPINION_S: Final = 8
+"""Seconds of a turn by which it is judged."""
+
 EndpointingFactory = Callable[[], EndpointingPolicy]
 """Makes the policy of a new session."""
 
@@ -73,6 +88,22 @@ LONGEST: Final = 2.0
 that only begin something."""
 LONGEST_S: Final = 1.2
 """A longer wait would be taken for a deaf device; the usual silence may be longer by itself."""
+
+
+def longest(usual: float) -> float:
+    """Return how long a pause may last, in seconds, where ``usual`` is the silence that ends it."""
+    return max(usual, min(LONGEST * usual, LONGEST_S))
+
+
+def doubted(required: float, usual: float, early: EarlyTranscript | None) -> float:
+    """Return the silence behind a turn that by its sound goes on: at least ``required``.
+
+    Words that are known to be complete wait no longer.
+    """
+    if early is not None and early.completeness is Completeness.COMPLETE:
+        return required
+    return max(required, longest(usual))
+
 
 HESITANT: Final = 0.6
 """By this share of the usual silence more for a person who pauses in each turn."""
@@ -105,7 +136,7 @@ class AdaptiveSilence:
 
     def __init__(self, seconds: float = 0.5, hesitation: Hesitation | None = None) -> None:
         self._usual = seconds
-        self._longest = max(seconds, min(LONGEST * seconds, LONGEST_S))
+        self._longest = longest(seconds)
         self._hesitation = hesitation or Hesitation()
         self._turn: TurnProgress | None = None
 
