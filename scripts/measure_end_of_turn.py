@@ -6,12 +6,14 @@
     python scripts/measure_end_of_turn.py --sweep            # which pause is cut at which setting
     python scripts/measure_end_of_turn.py --asr pocketsphinx --thresholds 500   # by words, too
     python scripts/measure_end_of_turn.py --others           # while others talk in the room
+    python scripts/measure_end_of_turn.py --smart-turn       # by the sound, too (extra smart-turn)
 
 Speech goes through Opus as a device encodes it, the server's decoder, the real Silero VAD and the
 real turn detector. Time is that of the audio: the figures do not depend on the machine, and are
 equal for equal ``--seed``. WAV of 16 bit is read as it is; FLAC, Ogg and MP3 need the package
 soundfile. A line for each ``listening.end_silence_ms``, and with --asr another for the silence
-that depends on the words so far (``listening.end_of_turn: words``), known 0.05 s after a pause:
+that depends on the words so far (``listening.end_of_turn: words``), known 0.05 s after a pause.
+With --smart-turn there are others for ``listening.smart_turn``, which answers after 0.1 s:
 
 - cut: utterances of which a turn ended while more was to come;
 - behind: seconds of speech behind the first cut, of all;
@@ -37,6 +39,7 @@ from vixio.core.errors import VixioError
 from vixio.core.tools.toolset import ToolSet
 from vixio.providers import registry
 from vixio.providers.asr import SpeechHints
+from vixio.providers.smart_turn import SmartTurnModel
 from vixio.providers.vad import VADProvider
 from vixio.settings.provider import ASRSection
 from vixio.stations.vad import VADSettings
@@ -45,6 +48,7 @@ from vixio_bench.background import SOON_S, among, end_of_turn
 from vixio_bench.end_of_turn import (
     ANSWER_S,
     Heard,
+    Opinions,
     Outcome,
     Utterance,
     Words,
@@ -68,7 +72,11 @@ async def heard_all(vad: VADProvider, utterances: Iterable[Utterance]) -> list[H
 
 
 async def table(
-    title: str, heard: list[Heard], thresholds: list[int], words: Words | None = None
+    title: str,
+    heard: list[Heard],
+    thresholds: list[int],
+    words: Words | None = None,
+    opinions: Opinions | None = None,
 ) -> None:
     """Print a set of utterances at each threshold."""
     if not heard:
@@ -84,22 +92,27 @@ async def table(
     answers = " | ".join(f"answered after {after:g} s" for after in ANSWER_S)
     print(f"| end_silence_ms | cut | behind | {answers} | a minute | wait ms |")
     print("|---|---|---|" + "---|" * (len(ANSWER_S) + 2))
-    ways = [None] if words is None else [None, words]
+    ways: list[tuple[str, Words | None, Opinions | None]] = [("", None, None)]
+    if words is not None:
+        ways.append((", by the words", words, None))
+    if opinions is not None:
+        ways.append(
+            (", by the words and the sound" if words else ", by the sound", words, opinions)
+        )
     for threshold in thresholds:
-        plain: list[Outcome] = []
-        outcomes: list[Outcome] = []
-        for way in ways:
-            outcomes = [await decide(each, threshold, way) for each in heard]
+        made: list[list[Outcome]] = []
+        for way, by_words, by_sound in ways:
+            outcomes = [await decide(each, threshold, by_words, by_sound) for each in heard]
             line = summary(threshold, outcomes)
             early = " | ".join(f"{share:.1%}" for share in line.early)
             print(
-                f"| {threshold}{', by the words' if way else ''} | {line.cut:.1%}"
+                f"| {threshold}{way} | {line.cut:.1%}"
                 f" | {line.behind:.1%} | {early} | {line.a_minute:.1f}"
                 f" | {line.wait_p50 * 1000:.0f} ({line.wait_p95 * 1000:.0f}) |"
             )
-            plain = plain or outcomes
-        if words is not None:
-            print(f"\nwait longer than without the words: {later(plain, outcomes):.1%}\n")
+            made.append(outcomes)
+        for (way, *_), outcomes in list(zip(ways, made, strict=True))[1:]:
+            print(f"\nwait longer{way}: {later(made[0], outcomes):.1%}")
 
 
 async def with_others(vad: VADProvider, limit: int | None, seed: int) -> None:
@@ -157,6 +170,9 @@ async def measure(options: argparse.Namespace) -> None:
             tools = ToolSet()
             tools.replace("device", TOOLS)
             words = Words(asr, SpeechHints(tools.definitions(), "en"))
+        opinions = None
+        if options.smart_turn:
+            opinions = Opinions(SmartTurnModel().probability)
         if options.others:
             await with_others(vad, limit, options.seed)
         elif options.sweep:
@@ -164,14 +180,17 @@ async def measure(options: argparse.Namespace) -> None:
         elif options.recordings:
             files = recorded(options.recordings)
             heard = await heard_all(vad, (f for f in files if f.seconds >= options.min_seconds))
-            await table("recordings", heard, thresholds, words)
+            await table("recordings", heard, thresholds, words, opinions)
         else:
             for title, spoken in (
                 ("commands without a pause", fluent(limit)),
                 ("commands with hesitations", hesitating(options.seed, limit)),
                 ("known commands with hesitations", hesitating(options.seed, limit, KNOWN)),
             ):
-                await table(title, await heard_all(vad, spoken), thresholds, words)
+                await table(title, await heard_all(vad, spoken), thresholds, words, opinions)
+        if opinions is not None:
+            each = opinions.seconds / max(1, opinions.pauses)
+            print(f"\n{opinions.pauses} pauses judged, {each * 1000:.0f} ms of processor time each")
 
 
 def main() -> None:
@@ -186,6 +205,7 @@ def main() -> None:
     parser.add_argument("--others", action="store_true", help="while others talk, instead")
     parser.add_argument("--seed", type=int, default=1, help="of the drawn pauses")
     parser.add_argument("--asr", metavar="NAME", help="by the words of this recogniser, too")
+    parser.add_argument("--smart-turn", action="store_true", help="by the sound of pauses, too")
     parser.add_argument("--limit", type=int, help="so many made sentences in each voice")
     options = parser.parse_args()
     logging.getLogger("vixio").setLevel(logging.CRITICAL)

@@ -8,8 +8,11 @@ do not depend on the machine.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass, replace
+from time import process_time
+from typing import Any
 
 import numpy as np
 import opuslib
@@ -35,7 +38,7 @@ from vixio.core.metrics import Counters
 from vixio.core.station import ListeningStation, StationContext
 from vixio.core.tools.toolset import ToolSet
 from vixio.core.turns.completeness import completeness
-from vixio.core.turns.endpointing import AdaptiveSilence
+from vixio.core.turns.endpointing import AdaptiveSilence, SecondOpinion
 from vixio.providers.asr import ASRProvider, Recognition, SpeechHints
 from vixio.providers.vad import VADProvider
 from vixio.stations.asr import EARLY_SILENCE
@@ -54,6 +57,8 @@ QUIET_DB = -30.0
 """Of a voice's loud parts: what is below counts as silence."""
 WORDS_S = 0.05
 """From a pause to the words so far, which depends on the machine."""
+JUDGED_S = 0.1
+"""From a pause to a second opinion on it, which depends on the machine as well."""
 ANSWER_S = (0.1, 1.0)
 """From the end of a turn to ``tts start``: the default set of providers; a quick cloud one."""
 
@@ -195,16 +200,48 @@ class Words:
         return self._known[pcm]
 
 
-async def decide(heard: Heard, end_silence_ms: int, words: Words | None = None) -> Outcome:
+class Opinions:
+    """What a model makes of the pauses of utterances; each is asked for once."""
+
+    def __init__(self, probability: Callable[[bytes], float]) -> None:
+        """``probability``: that a turn is over; 16 kHz s16 mono."""
+        self._probability = probability
+        self._known: dict[bytes, bool] = {}
+        self.seconds = 0.0
+        """Of processor time, for all pauses."""
+
+    @property
+    def pauses(self) -> int:
+        """How many it was asked about."""
+        return len(self._known)
+
+    async def unfinished(self, pcm: bytes) -> bool:
+        """Return whether more is to come."""
+        if pcm not in self._known:
+            began = process_time()
+            self._known[pcm] = self._probability(pcm) < 0.5
+            self.seconds += process_time() - began
+        return self._known[pcm]
+
+
+async def decide(
+    heard: Heard,
+    end_silence_ms: int,
+    words: Words | None = None,
+    opinion: SecondOpinion | None = None,
+) -> Outcome:
     """Pass what the VAD heard through the turn detector.
 
-    Under a fixed silence, or with ``words`` under one that depends on them.
+    Under a fixed silence, or with ``words`` under one that depends on them; ``opinion``: of a model
+    besides.
     """
     # A turn that is too long is not what is measured.
     settings = TurnSettings(end_silence_ms=end_silence_ms, max_utterance_ms=600_000)
     policy = AdaptiveSilence(end_silence_ms / 1000)
-    station = TurnDetectorStation(settings, None if words is None else lambda: policy)
-    bind(station)
+    station = TurnDetectorStation(settings, None if words is None else lambda: policy, opinion)
+    asked: list[Coroutine[Any, Any, None]] = []
+    bind(station, asked.append)
+    judged: deque[tuple[float, Coroutine[Any, Any, None]]] = deque()
     await station.feed(ListenStart(ListenMode.AUTO), 0.0)
     resumed: list[float] = []
     ended: float | None = None
@@ -214,6 +251,8 @@ async def decide(heard: Heard, end_silence_ms: int, words: Words | None = None) 
     for at, chunk in heard.chunks:
         if early is not None and at >= early[0]:
             station.context.early, early = early[1], None
+        while judged and at >= judged[0][0]:
+            await judged.popleft()[1]
         if isinstance(chunk, VoiceStarted) and ended is not None:
             if not resumed:
                 behind = max(0.0, heard.ends - (at - chunk.ago_ms / 1000))
@@ -233,6 +272,10 @@ async def decide(heard: Heard, end_silence_ms: int, words: Words | None = None) 
                     ended = at
                 case _:
                     pass
+        judged += [(at + JUDGED_S, work) for work in asked]
+        asked.clear()
+    for _, work in judged:
+        work.close()
     wait = None if ended is None else ended - heard.ends
     return Outcome(heard.ends - heard.begins, tuple(resumed), behind, wait)
 
@@ -242,13 +285,16 @@ def _early(turn_id: int, heard: Recognition) -> EarlyTranscript:
     return EarlyTranscript(turn_id, heard.text, heard.language, completeness=known)
 
 
-def bind(station: ListeningStation) -> None:
-    """Give a station what it needs, without a session."""
+def bind(
+    station: ListeningStation,
+    spawn: Callable[[Coroutine[Any, Any, None]], None] = lambda work: work.close(),
+) -> None:
+    """Give a station what it needs, without a session. ``spawn``: takes the work that it begins."""
 
     async def nothing(_: object) -> None:
         return None
 
-    context = StationContext("", "", History(), ToolSet(), Counters(), lambda work: work.close())
+    context = StationContext("", "", History(), ToolSet(), Counters(), spawn)
     station.bind(context, nothing)
 
 

@@ -63,7 +63,7 @@ async def waited(talk: Conversation) -> float:
 
 
 def counted(talk: Conversation) -> tuple[int, int, int]:
-    """Return how often it was asked, how often that lengthened a pause, and how often it was late."""
+    """Return how often it was asked, lengthened a pause, and was late."""
     asked, lengthened, late = (
         talk.counters.get(f"smart_turn.{what}") for what in ("asked", "lengthened", "late")
     )
