@@ -224,6 +224,29 @@ class Opinions:
         return self._known[pcm]
 
 
+class _Questions:
+    """What a detector asks its second opinion; each takes effect :data:`JUDGED_S` later."""
+
+    def __init__(self) -> None:
+        self._now = 0.0
+        self._open: deque[tuple[float, Coroutine[Any, Any, None]]] = deque()
+
+    def put(self, work: Coroutine[Any, Any, None]) -> None:
+        """Take a question."""
+        self._open.append((self._now + JUDGED_S, work))
+
+    async def answered(self, now: float) -> None:
+        """Have those answered that are old enough."""
+        self._now = now
+        while self._open and now >= self._open[0][0]:
+            await self._open.popleft()[1]
+
+    def close(self) -> None:
+        """Forget the others."""
+        for _, work in self._open:
+            work.close()
+
+
 async def decide(
     heard: Heard,
     end_silence_ms: int,
@@ -239,9 +262,8 @@ async def decide(
     settings = TurnSettings(end_silence_ms=end_silence_ms, max_utterance_ms=600_000)
     policy = AdaptiveSilence(end_silence_ms / 1000)
     station = TurnDetectorStation(settings, None if words is None else lambda: policy, opinion)
-    asked: list[Coroutine[Any, Any, None]] = []
-    bind(station, asked.append)
-    judged: deque[tuple[float, Coroutine[Any, Any, None]]] = deque()
+    questions = _Questions()
+    bind(station, questions.put)
     await station.feed(ListenStart(ListenMode.AUTO), 0.0)
     resumed: list[float] = []
     ended: float | None = None
@@ -251,8 +273,7 @@ async def decide(
     for at, chunk in heard.chunks:
         if early is not None and at >= early[0]:
             station.context.early, early = early[1], None
-        while judged and at >= judged[0][0]:
-            await judged.popleft()[1]
+        await questions.answered(at)
         if isinstance(chunk, VoiceStarted) and ended is not None:
             if not resumed:
                 behind = max(0.0, heard.ends - (at - chunk.ago_ms / 1000))
@@ -272,10 +293,7 @@ async def decide(
                     ended = at
                 case _:
                     pass
-        judged += [(at + JUDGED_S, work) for work in asked]
-        asked.clear()
-    for _, work in judged:
-        work.close()
+    questions.close()
     wait = None if ended is None else ended - heard.ends
     return Outcome(heard.ends - heard.begins, tuple(resumed), behind, wait)
 
