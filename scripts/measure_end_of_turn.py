@@ -6,6 +6,7 @@
     python scripts/measure_end_of_turn.py --sweep            # which pause is cut at which setting
     python scripts/measure_end_of_turn.py --asr pocketsphinx --thresholds 500   # by words, too
     python scripts/measure_end_of_turn.py --others           # while others talk in the room
+    python scripts/measure_end_of_turn.py --voice piper      # speech of a natural voice
     python scripts/measure_end_of_turn.py --smart-turn       # by the sound, too (extra smart-turn)
 
 Speech goes through Opus as a device encodes it, the server's decoder, the real Silero VAD and the
@@ -41,7 +42,7 @@ from vixio.providers import registry
 from vixio.providers.asr import SpeechHints
 from vixio.providers.smart_turn import SmartTurnModel
 from vixio.providers.vad import VADProvider
-from vixio.settings.provider import ASRSection
+from vixio.settings.provider import ASRSection, TTSSection
 from vixio.stations.vad import VADSettings
 from vixio.testing.voices import Voices
 from vixio_bench.background import SOON_S, among, end_of_turn
@@ -57,7 +58,7 @@ from vixio_bench.end_of_turn import (
     later,
     summary,
 )
-from vixio_bench.paused_speech import KNOWN, fluent, hesitating, recorded, with_pause
+from vixio_bench.paused_speech import KNOWN, NaturalVoice, fluent, hesitating, recorded, with_pause
 from vixio_bench.speech_corpus import TOOLS
 
 THRESHOLDS_MS = (200, 300, 400, 500, 600, 700, 800, 1000)
@@ -182,10 +183,15 @@ async def measure(options: argparse.Namespace) -> None:
             heard = await heard_all(vad, (f for f in files if f.seconds >= options.min_seconds))
             await table("recordings", heard, thresholds, words, opinions)
         else:
+            voice = None
+            if options.voice:
+                voice = NaturalVoice(TTSSection.model_validate({"name": options.voice}).create())
+                stack.callback(voice.close)
+            seed = options.seed
             for title, spoken in (
-                ("commands without a pause", fluent(limit)),
-                ("commands with hesitations", hesitating(options.seed, limit)),
-                ("known commands with hesitations", hesitating(options.seed, limit, KNOWN)),
+                ("commands without a pause", fluent(limit, voice)),
+                ("commands with hesitations", hesitating(seed, limit, natural=voice)),
+                ("known commands with hesitations", hesitating(seed, limit, KNOWN, voice)),
             ):
                 await table(title, await heard_all(vad, spoken), thresholds, words, opinions)
         if opinions is not None:
@@ -205,6 +211,7 @@ def main() -> None:
     parser.add_argument("--others", action="store_true", help="while others talk, instead")
     parser.add_argument("--seed", type=int, default=1, help="of the drawn pauses")
     parser.add_argument("--asr", metavar="NAME", help="by the words of this recogniser, too")
+    parser.add_argument("--voice", metavar="NAME", help="speaks the made sentences")
     parser.add_argument("--smart-turn", action="store_true", help="by the sound of pauses, too")
     parser.add_argument("--limit", type=int, help="so many made sentences in each voice")
     options = parser.parse_args()

@@ -12,18 +12,25 @@ the brief class, 81 % in the medium one and 6 % in the long one.
 
 from __future__ import annotations
 
+import asyncio
 import math
 import wave
-from collections.abc import Iterator, Sequence
+from collections.abc import Coroutine, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import soxr
 
 from vixio.core.audio import LISTEN_RATE
+from vixio.providers.tts import TTSProvider
+from vixio.testing.contract.tts import say
 from vixio.testing.voices import Floats, Speaker, Voices
 from vixio_bench.end_of_turn import Utterance, trimmed
 from vixio_bench.speech_corpus import load_corpus
+
+T = TypeVar("T")
 
 PAUSE_MEDIAN_S = 0.4
 PAUSE_SPREAD = 0.6
@@ -74,29 +81,85 @@ KNOWN: tuple[tuple[str, ...], ...] = (
 """The same of commands that the phrase book knows."""
 
 
-def fluent(limit: int | None = None) -> Iterator[Utterance]:
+class Speaks(Protocol):
+    """Speaks as :class:`~vixio.testing.voices.Voices` does."""
+
+    @property
+    def sample_rate(self) -> int:
+        """Of what :meth:`speak` returns, in Hz."""
+        ...
+
+    def speak(self, text: str, speaker: Speaker, seed: int) -> bytes:
+        """Return the voice alone, 16-bit PCM."""
+        ...
+
+
+class NaturalVoice:
+    """The voice of a provider, whoever is to speak. Blocking, also while a loop runs."""
+
+    def __init__(self, tts: TTSProvider) -> None:
+        self._tts = tts
+        self._thread = ThreadPoolExecutor(1)
+        self._runner = asyncio.Runner()
+        self._in_loop(tts.start())
+
+    @property
+    def sample_rate(self) -> int:
+        """Of what :meth:`speak` returns, in Hz."""
+        return self._tts.sample_rate
+
+    def speak(self, text: str, speaker: Speaker, seed: int) -> bytes:
+        """Return the voice alone, 16-bit PCM."""
+        return self._in_loop(say(self._tts, text))
+
+    def close(self) -> None:
+        """Close the provider."""
+        self._in_loop(self._tts.close())
+        self._thread.submit(self._runner.close).result()
+        self._thread.shutdown()
+
+    def _in_loop(self, work: Coroutine[Any, Any, T]) -> T:
+        return self._thread.submit(self._runner.run, work).result()
+
+
+def _speakers(natural: Speaks | None) -> Sequence[Speaker]:
+    speakers = load_corpus("held-out").speakers
+    return speakers if natural is None else speakers[:1]
+
+
+def fluent(limit: int | None = None, natural: Speaks | None = None) -> Iterator[Utterance]:
     """Yield the sentences of the held-out corpus without a pause, in its five voices.
 
-    ``limit``: so many sentences in each voice.
+    ``limit``: so many sentences in each voice. ``natural``: speaks instead of them.
     """
     texts = [
         *(text for text, _ in load_corpus("held-out").commands),
         *load_corpus("held-out").free,
     ][:limit]
-    voices = Voices(repeatable=True)
-    for speaker in load_corpus("held-out").speakers:
+    voices = natural or Voices(repeatable=True)
+    for speaker in _speakers(natural):
         for text in texts:
             yield Utterance(text, _spoken(voices, text, speaker))
 
 
 def hesitating(
-    seed: int, limit: int | None = None, commands: Sequence[tuple[str, ...]] = HESITATING
+    seed: int,
+    limit: int | None = None,
+    commands: Sequence[tuple[str, ...]] = HESITATING,
+    natural: Speaks | None = None,
 ) -> Iterator[Utterance]:
-    """Yield ``commands`` with drawn pauses, in the five voices."""
+    """Yield ``commands`` with drawn pauses, in the five voices.
+
+    ``natural``: speaks instead of them, what is before a pause with the intonation of a comma; the
+    five end as at a full stop.
+    """
     generator = np.random.default_rng(seed)
-    voices = Voices(repeatable=True)
-    for speaker in load_corpus("held-out").speakers:
-        for parts in commands[:limit]:
+    voices = natural or Voices(repeatable=True)
+    for speaker in _speakers(natural):
+        for written in commands[:limit]:
+            parts = written
+            if natural is not None:
+                parts = (*(f"{part}," for part in written[:-1]), written[-1])
             drawn = generator.lognormal(math.log(PAUSE_MEDIAN_S), PAUSE_SPREAD, len(parts) - 1)
             yield paused(voices, parts, drawn.tolist(), speaker)
 
@@ -111,7 +174,7 @@ def with_pause(seconds: float, limit: int | None = None) -> Iterator[Utterance]:
 
 
 def paused(
-    voices: Voices, parts: Sequence[str], pauses: Sequence[float], speaker: Speaker
+    voices: Speaks, parts: Sequence[str], pauses: Sequence[float], speaker: Speaker
 ) -> Utterance:
     """Return ``parts`` in one voice with ``pauses`` (seconds) of silence between them."""
     pieces = [_spoken(voices, parts[0], speaker)]
@@ -120,7 +183,7 @@ def paused(
     return Utterance(" … ".join(parts), np.concatenate(pieces))
 
 
-def _spoken(voices: Voices, text: str, speaker: Speaker) -> Floats:
+def _spoken(voices: Speaks, text: str, speaker: Speaker) -> Floats:
     return trimmed(_at_listen_rate(voices.speak(text, speaker, seed=0), voices.sample_rate))
 
 
