@@ -25,7 +25,6 @@ import soxr
 
 from vixio.core.audio import LISTEN_RATE
 from vixio.providers.tts import TTSProvider
-from vixio.testing.contract.tts import say
 from vixio.testing.voices import Floats, Speaker, Voices
 from vixio_bench.end_of_turn import Utterance, trimmed
 from vixio_bench.speech_corpus import load_corpus
@@ -110,13 +109,16 @@ class NaturalVoice:
 
     def speak(self, text: str, speaker: Speaker, seed: int) -> bytes:
         """Return the voice alone, 16-bit PCM."""
-        return self._in_loop(say(self._tts, text))
+        return self._in_loop(self._speak(text))
 
     def close(self) -> None:
         """Close the provider."""
         self._in_loop(self._tts.close())
         self._thread.submit(self._runner.close).result()
         self._thread.shutdown()
+
+    async def _speak(self, text: str) -> bytes:
+        return b"".join([chunk async for chunk in self._tts.synthesize(text)])
 
     def _in_loop(self, work: Coroutine[Any, Any, T]) -> T:
         return self._thread.submit(self._runner.run, work).result()

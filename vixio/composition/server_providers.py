@@ -46,7 +46,11 @@ class ServerProviders:
         elif settings.vision is not None:
             self._vision = self.pool.lease(settings.vision)
             self._vision.loader.make()
-        self.second_opinion = _second_opinion(settings)
+        self.second_opinion: SmartTurn | None = None
+        if settings.listening.smart_turn:
+            from vixio.providers.smart_turn import SmartTurn
+
+            self.second_opinion = SmartTurn()
 
     @property
     def vision(self) -> ProviderLoader[VisionProvider] | None:
@@ -184,14 +188,6 @@ class ServerProviders:
         if self._vision is not None:
             leases.append(self._vision)
         return [lease.loader for lease in leases]
-
-
-def _second_opinion(settings: Settings) -> SmartTurn | None:
-    if not settings.listening.smart_turn:
-        return None
-    from vixio.providers.smart_turn import SmartTurn
-
-    return SmartTurn()
 
 
 PAUSES: Final = (3.0, 5.0, 10.0, 20.0)
