@@ -235,7 +235,7 @@ class TurnDetectorStation(ListeningStation):
             self._doubted = doubt
 
     def _keep_sound(self, chunk: AudioIn) -> None:
-        if self._opinion is not None and self._mode is not ListenMode.MANUAL:
+        if self._opinion is not None:
             self._sound += chunk.pcm
             del self._sound[:-_OPINION_BYTES]
 
