@@ -7,9 +7,11 @@ from functools import cache
 from time import process_time
 
 import numpy as np
-import pytest
 import soxr
 
+from firmware_test_client import SimulatedDevice
+from tests.e2e.checks import assert_nothing_wrong, assert_played_well
+from tests.e2e.harness import serving, settings
 from tests.models.needs import needs
 from vixio.core.audio import LISTEN_RATE
 from vixio.providers.piper.provider import PiperSettings, PiperTTSProvider
@@ -92,7 +94,15 @@ def test_a_question_takes_little_of_a_core() -> None:
     assert (process_time() - began) / 5 < 0.3, "0.1 s here, on a slow core"
 
 
-@pytest.mark.asyncio
+async def test_a_device_is_answered_with_it() -> None:
+    async with serving(settings(listening={"smart_turn": True})) as server:
+        async with SimulatedDevice(server.device()) as device:
+            reply = await device.ask("what time is it")
+            assert_played_well(reply)
+            assert_nothing_wrong(device)
+        assert server.count("smart_turn.asked") >= 1
+
+
 async def test_the_server_s_opinion_is_the_model_s() -> None:
     opinion = SmartTurn()
     opinion.begin()
