@@ -58,7 +58,15 @@ from vixio_bench.end_of_turn import (
     later,
     summary,
 )
-from vixio_bench.paused_speech import KNOWN, NaturalVoice, fluent, hesitating, recorded, with_pause
+from vixio_bench.paused_speech import (
+    HESITATING,
+    KNOWN,
+    NaturalVoice,
+    fluent,
+    hesitating,
+    recorded,
+    with_pause,
+)
 from vixio_bench.speech_corpus import TOOLS
 
 THRESHOLDS_MS = (200, 300, 400, 500, 600, 700, 800, 1000)
@@ -183,16 +191,20 @@ async def measure(options: argparse.Namespace) -> None:
             heard = await heard_all(vad, (f for f in files if f.seconds >= options.min_seconds))
             await table("recordings", heard, thresholds, words, opinions)
         else:
-            voice = None
+            voice, behind, seed = None, "", options.seed
             if options.voice:
+                behind = ","
                 voice = NaturalVoice(TTSSection.model_validate({"name": options.voice}).create())
                 stack.callback(voice.close)
-            seed = options.seed
-            for title, spoken in (
+            sets = [
                 ("commands without a pause", fluent(limit, voice)),
-                ("commands with hesitations", hesitating(seed, limit, natural=voice)),
-                ("known commands with hesitations", hesitating(seed, limit, KNOWN, voice)),
-            ):
+                ("commands with hesitations", hesitating(seed, limit, HESITATING, voice, behind)),
+                ("known commands with hesitations", hesitating(seed, limit, KNOWN, voice, behind)),
+            ]
+            if voice is not None:
+                fillers = hesitating(seed, limit, HESITATING, voice, ", um,")
+                sets.append(("commands with an um before each pause", fillers))
+            for title, spoken in sets:
                 await table(title, await heard_all(vad, spoken), thresholds, words, opinions)
         if opinions is not None:
             each = opinions.seconds / max(1, opinions.pauses)

@@ -149,19 +149,18 @@ def hesitating(
     limit: int | None = None,
     commands: Sequence[tuple[str, ...]] = HESITATING,
     natural: Speaks | None = None,
+    behind: str = "",
 ) -> Iterator[Utterance]:
     """Yield ``commands`` with drawn pauses, in the five voices.
 
-    ``natural``: speaks instead of them, what is before a pause with the intonation of a comma; the
-    five end as at a full stop.
+    ``natural``: speaks instead of them. ``behind``: is said before each pause: "," for its
+    intonation (without, each part ends as at a full stop), or a filler.
     """
     generator = np.random.default_rng(seed)
     voices = natural or Voices(repeatable=True)
     for speaker in _speakers(natural):
         for written in commands[:limit]:
-            parts = written
-            if natural is not None:
-                parts = (*(f"{part}," for part in written[:-1]), written[-1])
+            parts = (*(part + behind for part in written[:-1]), written[-1])
             drawn = generator.lognormal(math.log(PAUSE_MEDIAN_S), PAUSE_SPREAD, len(parts) - 1)
             yield paused(voices, parts, drawn.tolist(), speaker)
 
