@@ -18,7 +18,16 @@ from vixio.providers.vad import VADProvider
 from vixio.stations.vad import VADSettings
 from vixio.testing.voices import Voices
 from vixio_bench.background import SOON_S, Ended, among, end_of_turn
-from vixio_bench.end_of_turn import FRAME_S, Outcome, Utterance, decide, hear, summary, trimmed
+from vixio_bench.end_of_turn import (
+    FRAME_S,
+    Opinions,
+    Outcome,
+    Utterance,
+    decide,
+    hear,
+    summary,
+    trimmed,
+)
 from vixio_bench.paused_speech import hesitating, paused, recorded
 from vixio_bench.speech_corpus import load_corpus
 
@@ -64,6 +73,24 @@ def test_a_pause_is_cut_by_a_shorter_silence_only() -> None:
     rest = len(paused(Voices(repeatable=True), PARTS[1:], [], SPEAKERS[0]).sound) / LISTEN_RATE
     # What is behind the cut is the second part, as the detector finds its beginning.
     assert early.behind == pytest.approx(rest, abs=0.1)
+
+
+def test_a_second_opinion_lengthens_the_pause_that_it_doubts() -> None:
+    utterance = one_pause(0.7)
+    doubts, agrees = Opinions(lambda pcm: 0.1), Opinions(lambda pcm: 0.9)
+
+    async def run(vad: VADProvider) -> list[Outcome]:
+        heard = await hear(vad, utterance)
+        return [await decide(heard, 500, opinion=each) for each in (None, agrees, doubts)]
+
+    without, agreed, doubted = with_silero(run)
+    assert without == agreed
+    assert without.cut
+    assert not doubted.cut
+    assert without.wait is not None
+    assert doubted.wait == pytest.approx(without.wait + 0.5, abs=FRAME_S)
+    assert (agrees.pauses, doubts.pauses) == (2, 2), "each pause once"
+    assert doubts.seconds >= 0
 
 
 def test_the_wait_is_the_silence_and_the_packets_around_it() -> None:
