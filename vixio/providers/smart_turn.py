@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from vixio.core.audio import LISTEN_RATE
 from vixio.core.turns.endpointing import OPINION_S
@@ -70,7 +67,11 @@ class SmartTurnModel:
         self._session: Any = onnxruntime.InferenceSession(
             str(network), options, providers=["CPUExecutionProvider"]
         )
-        self._features = _function(features, "compute_whisper_log_mel_features")
+        spec = spec_from_file_location("vixio_smart_turn_features", features)
+        assert spec is not None and spec.loader is not None  # noqa: S101, PT018  it is a .py file
+        module: Any = module_from_spec(spec)  # by its file: the package cannot be imported
+        spec.loader.exec_module(module)
+        self._features = module.compute_whisper_log_mel_features
 
     def probability(self, pcm: bytes) -> float:
         """Return how probably a turn is over. ``pcm``: as in ``SecondOpinion``."""
@@ -79,16 +80,6 @@ class SmartTurnModel:
         samples = np.pad(samples, (_SAMPLES - len(samples), 0))
         features = self._features(samples, do_normalize=True)
         return float(self._session.run(None, {"input_features": features[None]})[0][0, 0])
-
-
-def _function(path: Path, name: str) -> Callable[..., npt.NDArray[np.float32]]:
-    """Return a function of a module that is loaded by its file, without its package."""
-    spec = spec_from_file_location("vixio_smart_turn_features", path)
-    assert spec is not None and spec.loader is not None  # noqa: S101, PT018  a file that is there
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    found: Callable[..., npt.NDArray[np.float32]] = getattr(module, name)
-    return found
 
 
 class SmartTurn:
