@@ -38,11 +38,11 @@ from vixio.core.metrics import Counters
 from vixio.core.station import ListeningStation, StationContext
 from vixio.core.tools.toolset import ToolSet
 from vixio.core.turns.completeness import completeness
-from vixio.core.turns.endpointing import AdaptiveSilence, SecondOpinion
+from vixio.core.turns.endpointing import AdaptiveSilence
 from vixio.providers.asr import ASRProvider, Recognition, SpeechHints
 from vixio.providers.vad import VADProvider
 from vixio.stations.asr import EARLY_SILENCE
-from vixio.stations.turn_detector import TurnDetectorStation, TurnSettings
+from vixio.stations.turn_detector import SecondOpinion, TurnDetectorStation, TurnSettings
 from vixio.stations.vad import VADSettings, VADStation
 from vixio.testing.voices import FRAME_SAMPLES, NOISE_DB, Floats
 
@@ -215,7 +215,7 @@ class Opinions:
         """How many it was asked about."""
         return len(self._known)
 
-    async def unfinished(self, pcm: bytes) -> bool:
+    async def __call__(self, pcm: bytes) -> bool:
         """Return whether more is to come."""
         if pcm not in self._known:
             began = process_time()

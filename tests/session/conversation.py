@@ -22,14 +22,14 @@ from vixio.core.session.settings import SessionSettings
 from vixio.core.timeouts import Timeouts
 from vixio.core.tools.runtime import ToolRuntime
 from vixio.core.tools.toolset import ToolSet
-from vixio.core.turns.endpointing import EndpointingFactory, SecondOpinion
+from vixio.core.turns.endpointing import EndpointingFactory
 from vixio.core.turns.interruption import CutAtVoice, InterruptionFactory
 from vixio.stations.agent import AgentStation
 from vixio.stations.asr import ASRStation
 from vixio.stations.sentence_aggregator import SentenceAggregatorStation
 from vixio.stations.text_aggregator import TextAggregatorStation
 from vixio.stations.tts import TTSStation
-from vixio.stations.turn_detector import TurnDetectorStation, TurnSettings
+from vixio.stations.turn_detector import SecondOpinion, TurnDetectorStation, TurnSettings
 from vixio.stations.vad import VADSettings, VADStation
 from vixio.testing import (
     ManualConnection,

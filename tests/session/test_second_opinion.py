@@ -26,7 +26,7 @@ class ScriptedOpinion:
         self.asked: list[bytes] = []
         self.running = 0
 
-    async def unfinished(self, pcm: bytes) -> bool | None:
+    async def __call__(self, pcm: bytes) -> bool | None:
         """Return the answer."""
         self.asked.append(pcm)
         self.running += 1

@@ -74,7 +74,8 @@ class EngineBuilder:
         self._silences = AdaptiveSilences(listening.end_silence_ms / 1000)
         self._by_words = listening.end_of_turn == "words"
         self._pool = providers.pool
-        self._opinion = providers.second_opinion
+        opinion = providers.second_opinion
+        self._opinion = opinion.unfinished if opinion is not None else None
         self._profiles = profiles
         self._levels: WeakKeyDictionary[ProviderLoader[TTSProvider], VoiceLevels] = (
             WeakKeyDictionary()

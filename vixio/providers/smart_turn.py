@@ -74,7 +74,8 @@ class SmartTurnModel:
         self._features = module.compute_whisper_log_mel_features
 
     def probability(self, pcm: bytes) -> float:
-        """Return how probably a turn is over. ``pcm``: as in ``SecondOpinion``."""
+        """Return how probably a turn is over. ``pcm``: as in
+        ``SecondOpinion`` of ``vixio.stations.turn_detector``."""
         # The network has heard turns with their end at 8 s, silence before them.
         samples = np.frombuffer(pcm, "<i2")[-_SAMPLES:].astype(np.float32) / 32768
         samples = np.pad(samples, (_SAMPLES - len(samples), 0))
@@ -83,7 +84,7 @@ class SmartTurnModel:
 
 
 class SmartTurn:
-    """The second opinion for all devices of a process: ``core.turns.endpointing.SecondOpinion``."""
+    """The second opinion for all devices of a process."""
 
     def __init__(self, package: ModelPackage = PACKAGE) -> None:
         """Load nothing yet. Raises ProviderUnavailable if the extra is not installed."""

@@ -12,7 +12,7 @@ How much silence ends a turn is decided by an endpointing policy
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -38,11 +38,15 @@ from vixio.core.turns.endpointing import (
     OPINION_S,
     EndpointingFactory,
     FixedSilence,
-    SecondOpinion,
     TurnProgress,
     doubted,
     longest,
 )
+
+SecondOpinion = Callable[[bytes], Awaitable[bool | None]]
+"""Judges a turn by its sound, from the pre-roll on: 16 kHz s16 mono, the last
+:data:`~vixio.core.turns.endpointing.OPINION_S` seconds. Returns whether more is to come; None: not
+known in time. It serves all sessions, and raises nothing."""
 
 _OPINION_BYTES: Final = OPINION_S * LISTEN_RATE * BYTES_PER_SAMPLE
 
@@ -228,7 +232,7 @@ class TurnDetectorStation(ListeningStation):
 
     async def _ask(self, opinion: SecondOpinion, sound: bytes, pause: tuple[int, int]) -> None:
         """Take the second opinion on a turn into account, unless its ``pause`` is over by then."""
-        doubt = await opinion.unfinished(sound)
+        doubt = await opinion(sound)
         if doubt is None or pause != self._pause_id():
             self.context.counters.add("smart_turn.late")
         else:

@@ -52,18 +52,6 @@ class EndpointingPolicy(Protocol):
         ...
 
 
-class SecondOpinion(Protocol):
-    """Judges a turn by its sound. One instance serves all sessions."""
-
-    async def unfinished(self, pcm: bytes) -> bool | None:
-        """Return whether more is to come; None: not known in time. Raises nothing.
-
-        ``pcm``: the turn from its first sound, pre-roll included, 16 kHz s16 mono; of a longer one
-        the last :data:`OPINION_S` seconds.
-        """
-        ...
-
-
 OPINION_S: Final = 8
 """Seconds of a turn by which it is judged."""
 
