@@ -9,6 +9,7 @@ RUN scripts/make_venv.sh /opt/vixio
 RUN scripts/install_lock.sh /opt/vixio requirements/base.lock
 COPY pyproject.toml README.md LICENSE ./
 COPY vixio/ vixio/
+COPY docs/ docs/
 RUN scripts/install_project.sh /opt/vixio copy
 # What optional parts need: make docker EXTRAS="edge mp3".
 ARG EXTRAS=""

@@ -230,7 +230,7 @@ RULES = (
     Rule(
         "vixio.web.console",
         ("vixio.core", "vixio.transports.admission"),
-        ("starlette",),
+        ("markdown_it", "starlette"),
     ),
     Rule(
         "vixio.web.feed",

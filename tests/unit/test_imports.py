@@ -254,6 +254,7 @@ from vixio.server import Server
 Server(load_settings(None))"""
     heavy = {"agents", "httpx2", "jsonschema", "litellm", "mcp", "numpy", "onnxruntime", "openai"}
     heavy |= {
+        "markdown_it",  # which a page of the help alone needs
         "opuslib",
         "pocketsphinx",
         "referencing",

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hatchling.builders.wheel import WheelBuilder
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
@@ -146,6 +147,16 @@ def test_the_metadata_never_asks_for_silero_or_torch() -> None:
     asked = [*project["dependencies"], *(r for extra in extras for r in extra)]
     names = {Requirement(r).name for r in asked}
     assert not names & {"silero-vad", "torch", "torchaudio"}
+
+
+def test_the_wheel_has_the_pages_of_the_documentation_and_no_more_of_it() -> None:
+    found = WheelBuilder(str(ROOT)).recurse_included_files()
+    packed = {each.distribution_path for each in found}
+    pages = {f"vixio/docs/{path.name}" for path in ROOT.glob("docs/*.md")}
+    assert len(pages) > 10
+    assert {path for path in packed if path.startswith("vixio/docs/")} == pages
+    assert {"vixio/server.py", "vixio/web/console/static/index.html"} <= packed
+    assert {path.partition("/")[0] for path in packed} == {"vixio"}
 
 
 def test_pins_are_installed_without_their_dependencies() -> None:

@@ -10,7 +10,12 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Final
 
+from vixio.web.console.help import read_pages
+
 INDEX: Final = "index.html"
+
+HELP: Final = "help.html"
+"""The frame of a page of the documentation."""
 
 TYPES: Final[Mapping[str, str]] = {
     "css": "text/css; charset=utf-8",
@@ -42,25 +47,34 @@ class Asset:
 
 @dataclass(frozen=True, slots=True)
 class Assets:
-    """All files, by their path. ``version``: of their contents, as it stands in their URLs."""
+    """All files, by their path. ``version``: of their contents, as it stands in their URLs.
+
+    ``help``: the frame of pages of the documentation; ``help_pages``: their names.
+    """
 
     version: str
     index: Asset
     files: Mapping[str, Asset]
+    help: str
+    help_pages: frozenset[str]
 
 
 def read_assets() -> Assets:
     """Read the files. Takes some 30 ms: call it in a thread."""
     found = dict(sorted(_read(files("vixio.web.console") / "static")))
+    pages = read_pages()
     digest = hashlib.sha256()
-    for path, content in found.items():
+    for path, content in (found | pages).items():
         digest.update(f"{path}\0{len(content)}\0".encode() + content)
     version = digest.hexdigest()[:12]
+    frame = found.pop(HELP).decode()
     index = found.pop(INDEX).decode().replace(MARK, _links(found)).replace(VERSION, version)
     return Assets(
         version,
-        _asset(INDEX, index.encode()),
-        {path: _asset(path, content) for path, content in found.items()},
+        make_asset(INDEX, index.encode()),
+        {path: make_asset(path, content) for path, content in found.items()},
+        frame,
+        frozenset(pages),
     )
 
 
@@ -74,7 +88,8 @@ def _read(folder: Traversable, prefix: str = "") -> list[tuple[str, bytes]]:
     return found
 
 
-def _asset(path: str, content: bytes) -> Asset:
+def make_asset(path: str, content: bytes) -> Asset:
+    """Compress a file. Its type follows from the ending of its path."""
     media_type = TYPES[path.rpartition(".")[2]]
     return Asset(content, gzip.compress(content, mtime=0), media_type)
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 from vixio.core.metrics import Counters
 from vixio.transports.admission.hosts import HostPolicy
-from vixio.web.console.assets import Asset, Assets, read_assets
+from vixio.web.console.assets import HELP, Asset, Assets, make_asset, read_assets
+from vixio.web.console.help import render
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -55,7 +56,9 @@ KEPT: Final = "public, max-age=31536000, immutable"
 """Of files whose URL names their version."""
 
 ASKED: Final = "no-cache"
-"""Of the index: a browser asks whether it is still the same."""
+"""Of the index and the help: a browser asks whether they are still the same."""
+
+MISSING: Final = "Nothing is here: the server may have been updated. Reload the page.\n"
 
 FOREIGN_NAME: Final = (
     "This name is none of the server's: call it by its address, or list the name in api.hosts.\n"
@@ -69,6 +72,7 @@ class ConsoleSite:
         self._hosts = hosts
         self._counters = counters
         self._reading: asyncio.Future[Assets] | None = None
+        self._help_pages: dict[str, asyncio.Future[Asset]] = {}
 
     def routes(self) -> Sequence[Route]:
         """Return the routes for the HTTP server."""
@@ -77,6 +81,7 @@ class ConsoleSite:
         return [
             Route(PATH.rstrip("/"), self._redirect, methods=["GET"]),
             Route(PATH, self._index, methods=["GET"]),
+            Route(f"{PATH}help/{{page}}", self._help, methods=["GET"]),
             Route(f"{PATH}{{version}}/{{path:path}}", self._file, methods=["GET"]),
         ]
 
@@ -84,9 +89,9 @@ class ConsoleSite:
         """Do nothing: files are read when they are first asked for."""
 
     async def close(self) -> None:
-        """Wait for the files to be read, if they are being read. Idempotent."""
+        """Wait for what is being read and rendered. Idempotent."""
         if self._reading is not None:
-            await asyncio.wait([self._reading])
+            await asyncio.wait([self._reading, *self._help_pages.values()])
 
     async def _redirect(self, request: Request) -> Response:
         from starlette.responses import RedirectResponse
@@ -105,10 +110,21 @@ class ConsoleSite:
         assets = await self._assets()
         asset = assets.files.get(request.path_params["path"])
         if asset is None or request.path_params["version"] != assets.version:
-            return _text(
-                "Nothing is here: the server may have been updated. Reload the page.\n", 404
-            )
+            return _text(MISSING, 404)
         return _answer(request, asset, KEPT, assets.version)
+
+    async def _help(self, request: Request) -> Response:
+        if refusal := self._refusal(request):
+            return refusal
+        assets = await self._assets()
+        name = request.path_params["page"]
+        if name not in assets.help_pages:
+            return _text(MISSING, 404)
+        if name not in self._help_pages:
+            page = asyncio.to_thread(_render, name, assets)
+            self._help_pages[name] = asyncio.ensure_future(page)
+        asset = await asyncio.shield(self._help_pages[name])
+        return _answer(request, asset, ASKED, assets.version)
 
     def _refusal(self, request: Request) -> Response | None:
         if self._hosts.allows(request.headers.get("host", "")):
@@ -120,6 +136,10 @@ class ConsoleSite:
         if self._reading is None:
             self._reading = asyncio.ensure_future(asyncio.to_thread(read_assets))
         return await asyncio.shield(self._reading)
+
+
+def _render(name: str, assets: Assets) -> Asset:
+    return make_asset(HELP, render(name, assets.help, assets.version).encode())
 
 
 def _answer(request: Request, asset: Asset, cached: str, version: str) -> Response:

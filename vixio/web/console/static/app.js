@@ -10,7 +10,7 @@ import { language, locale, setLanguage, t } from "./lib/i18n.js";
 import { go, href, onPlace, place } from "./lib/router.js";
 import { login, onLogin, setLogin } from "./lib/session.js";
 import { applyTheme, setTheme, theme } from "./lib/theme.js";
-import { ROUTES, routeOf } from "./routes.js";
+import { helpOf, ROUTES, routeOf } from "./routes.js";
 
 /** @typedef {import("./routes.js").Route} Route */
 
@@ -174,10 +174,22 @@ async function open(route, path, query) {
   }
 }
 
+/** The link to what the documentation says of the page. Tabs change the address: it is read again before a click. */
+function help() {
+  const aim = () => { link.href = helpOf(place().path); };
+  const link = h(
+    "a",
+    { class: "help", target: "_blank", hreflang: "en", title: t("help.title"), onpointerenter: aim, onfocus: aim },
+    t("help"),
+  );
+  aim();
+  return link;
+}
+
 /** @param {HTMLElement} root */
 function put(root) {
   const before = main.firstElementChild;
-  fill(main, root);
+  fill(main, help(), root);
   if (before) {
     scrollTo(0, 0);
     main.focus({ preventScroll: true }); // a screen reader goes on at the new page

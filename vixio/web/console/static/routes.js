@@ -31,3 +31,42 @@ export const ROUTES = [
 export function routeOf(name) {
   return ROUTES.find((route) => route.name === name);
 }
+
+/**
+ * What a page's help is, as page and section of the documentation, by the beginning of the address.
+ *
+ * @type {Record<string, string>}
+ */
+const HELP = {
+  login: "console#signing-in",
+  home: "console#home",
+  devices: "console#devices",
+  add: "devices#claiming-a-device",
+  device: "console#a-device",
+  talk: "console#talk",
+  profiles: "console#profiles",
+  assistant: "console#the-assistant",
+  "assistant/setup/language": "speech#languages",
+  "assistant/setup/asr": "speech#ears",
+  "assistant/setup/agent": "models#connecting-a-service",
+  "assistant/setup/tts": "speech#voices",
+  "assistant/setup/tools": "tools#mcp-servers",
+  conversations: "console#history",
+  memory: "data#reminders-timers-alarms-messages",
+  "memory/people": "devices#people",
+  "memory/devices": "data#what-is-kept",
+  server: "console#server",
+  "server/parts": "providers#trying-them-out",
+  "server/log": "configuration#the-log",
+  "server/settings": "configuration#precedence",
+  "server/access": "api-http#tokens-and-the-login",
+  "server/firmware": "devices#firmware-updates",
+  components: "console#for-developers",
+};
+
+/** The address of the help of a page: the longest beginning counts. @param {string[]} path @returns {string} */
+export function helpOf(path) {
+  if (!path.length) return "help/console";
+  const found = HELP[path.join("/")];
+  return found ? `help/${found}` : helpOf(path.slice(0, -1));
+}
