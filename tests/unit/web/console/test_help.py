@@ -69,10 +69,10 @@ def shown(monkeypatch: pytest.MonkeyPatch, text: str) -> str:
 
 def test_headings_have_the_ids_of_github_and_a_list(monkeypatch: pytest.MonkeyPatch) -> None:
     text = shown(
-        monkeypatch, "# One\n\n## `two.three`: four, FIVE\n\n### a_b\n\n## Six\n\n## Six\n"
+        monkeypatch, "# One\n\n## `two.three`: four, FIVE\n\n### a_b-c\n\n## Six\n\n## Six\n"
     )
     found = Found(text)
-    assert found.ids == ["one", "twothree-four-five", "a_b", "six", "six-1"]
+    assert found.ids == ["one", "twothree-four-five", "a_b-c", "six", "six-1"]
     assert found.links == ["#twothree-four-five", "#six", "#six-1", "page", "other"]
     assert "<title>One</title>" in text
     assert '<a href="other">Another &amp; one</a>' in text
