@@ -91,7 +91,9 @@ class ConsoleSite:
     async def close(self) -> None:
         """Wait for what is being read and rendered. Idempotent."""
         if self._reading is not None:
-            await asyncio.wait([self._reading, *self._help_pages.values()])
+            await asyncio.wait([self._reading])
+        if self._help_pages:
+            await asyncio.wait(self._help_pages.values())
 
     async def _redirect(self, request: Request) -> Response:
         from starlette.responses import RedirectResponse
