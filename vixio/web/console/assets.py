@@ -47,16 +47,13 @@ class Asset:
 
 @dataclass(frozen=True, slots=True)
 class Assets:
-    """All files, by their path. ``version``: of their contents, as it stands in their URLs.
-
-    ``help``: the frame of pages of the documentation; ``help_pages``: their names.
-    """
+    """All files, by their path. ``version``: of their contents, as it stands in their URLs."""
 
     version: str
     index: Asset
     files: Mapping[str, Asset]
-    help: str
     help_pages: frozenset[str]
+    """Names of pages of the documentation, which are no files of their own here."""
 
 
 def read_assets() -> Assets:
@@ -67,13 +64,11 @@ def read_assets() -> Assets:
     for path, content in (found | pages).items():
         digest.update(f"{path}\0{len(content)}\0".encode() + content)
     version = digest.hexdigest()[:12]
-    frame = found.pop(HELP).decode()
     index = found.pop(INDEX).decode().replace(MARK, _links(found)).replace(VERSION, version)
     return Assets(
         version,
         make_asset(INDEX, index.encode()),
         {path: make_asset(path, content) for path, content in found.items()},
-        frame,
         frozenset(pages),
     )
 
@@ -89,7 +84,7 @@ def _read(folder: Traversable, prefix: str = "") -> list[tuple[str, bytes]]:
 
 
 def make_asset(path: str, content: bytes) -> Asset:
-    """Compress a file. Its type follows from the ending of its path."""
+    """Compress a file. ``path``: its ending gives the type."""
     media_type = TYPES[path.rpartition(".")[2]]
     return Asset(content, gzip.compress(content, mtime=0), media_type)
 

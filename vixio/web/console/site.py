@@ -1,6 +1,6 @@
 """The console's place in the HTTP server: its pages, and the headers that keep them to themselves.
 
-The console is a client of the public API. This module serves its files and nothing else: whoever
+The console is a client of the public API. This module serves its files and its help alone: whoever
 may fetch them may use nothing by it. Files stand under a version made of their contents, so that
 browsers keep them for good, and a page that is open while the server is updated notices.
 """
@@ -58,8 +58,6 @@ KEPT: Final = "public, max-age=31536000, immutable"
 ASKED: Final = "no-cache"
 """Of the index and the help: a browser asks whether they are still the same."""
 
-MISSING: Final = "Nothing is here: the server may have been updated. Reload the page.\n"
-
 FOREIGN_NAME: Final = (
     "This name is none of the server's: call it by its address, or list the name in api.hosts.\n"
 )
@@ -81,7 +79,6 @@ class ConsoleSite:
         return [
             Route(PATH.rstrip("/"), self._redirect, methods=["GET"]),
             Route(PATH, self._index, methods=["GET"]),
-            Route(f"{PATH}help/{{page}}", self._help, methods=["GET"]),
             Route(f"{PATH}{{version}}/{{path:path}}", self._file, methods=["GET"]),
         ]
 
@@ -110,23 +107,20 @@ class ConsoleSite:
         if refusal := self._refusal(request):
             return refusal
         assets = await self._assets()
-        asset = assets.files.get(request.path_params["path"])
-        if asset is None or request.path_params["version"] != assets.version:
-            return _text(MISSING, 404)
+        version, path = request.path_params["version"], request.path_params["path"]
+        if version == "help" and path in assets.help_pages:
+            return _answer(request, await self._help(path, assets), ASKED, assets.version)
+        asset = assets.files.get(path)
+        if asset is None or version != assets.version:
+            return _text(
+                "Nothing is here: the server may have been updated. Reload the page.\n", 404
+            )
         return _answer(request, asset, KEPT, assets.version)
 
-    async def _help(self, request: Request) -> Response:
-        if refusal := self._refusal(request):
-            return refusal
-        assets = await self._assets()
-        name = request.path_params["page"]
-        if name not in assets.help_pages:
-            return _text(MISSING, 404)
+    async def _help(self, name: str, assets: Assets) -> Asset:
         if name not in self._help_pages:
-            page = asyncio.to_thread(_render, name, assets)
-            self._help_pages[name] = asyncio.ensure_future(page)
-        asset = await asyncio.shield(self._help_pages[name])
-        return _answer(request, asset, ASKED, assets.version)
+            self._help_pages[name] = asyncio.ensure_future(asyncio.to_thread(_render, name, assets))
+        return await asyncio.shield(self._help_pages[name])
 
     def _refusal(self, request: Request) -> Response | None:
         if self._hosts.allows(request.headers.get("host", "")):
@@ -141,7 +135,8 @@ class ConsoleSite:
 
 
 def _render(name: str, assets: Assets) -> Asset:
-    return make_asset(HELP, render(name, assets.help, assets.version).encode())
+    frame = assets.files[HELP].content.decode()
+    return make_asset(HELP, render(name, frame, assets.version).encode())
 
 
 def _answer(request: Request, asset: Asset, cached: str, version: str) -> Response:

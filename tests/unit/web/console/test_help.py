@@ -17,7 +17,7 @@ from vixio.core.metrics import Counters
 from vixio.transports.admission.hosts import HostPolicy
 from vixio.web.console import help as console_help
 from vixio.web.console import site as console_site
-from vixio.web.console.assets import read_assets
+from vixio.web.console.assets import HELP, read_assets
 from vixio.web.console.help import read_pages, render
 from vixio.web.console.site import POLICY, ConsoleSite
 
@@ -57,7 +57,7 @@ def client() -> TestClient:
 @cache
 def page(name: str) -> Found:
     """Return what is in a page as it is served."""
-    return Found(render(name, read_assets().help, "1"))
+    return Found(render(name, read_assets().files[HELP].content.decode(), "1"))
 
 
 def shown(monkeypatch: pytest.MonkeyPatch, text: str) -> str:
@@ -172,8 +172,12 @@ async def test_a_page_is_rendered_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(console_site, "render", counted)
     site = ConsoleSite(HostPolicy(), Counters())
-    scope = {"type": "http", "headers": [(b"host", b"127.0.0.1")], "path_params": {"page": "a2a"}}
-    answers = await asyncio.gather(*(site._help(Request(scope)) for _ in range(3)))
+    scope = {
+        "type": "http",
+        "headers": [(b"host", b"127.0.0.1")],
+        "path_params": {"version": "help", "path": "a2a"},
+    }
+    answers = await asyncio.gather(*(site._file(Request(scope)) for _ in range(3)))
     assert [answer.status_code for answer in answers] == [200] * 3
     assert rendered == ["a2a"]
     await site.close()
