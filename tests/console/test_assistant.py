@@ -109,6 +109,32 @@ async def test_a_change_is_tried_saved_and_undone(tmp_path: Path, open_visit: Op
         await page.locator("[data-part=agent] li").first.get_by_text("OpenAI").wait_for()
 
 
+async def test_a_part_that_does_not_start_is_saved_only_all_the_same(
+    tmp_path: Path, open_visit: OpenVisit
+) -> None:
+    async with standing_in(StandIn()) as service, fresh(tmp_path, openai=service.url) as house:
+        visit = await open_visit(house)
+        page = await begin(visit, "#/assistant")
+        voice = page.locator("[data-part=tts]")
+        await voice.get_by_role("button", name="Change").click()
+        dialog = page.get_by_role("dialog")
+        await choose(page, "service")
+        await dialog.get_by_label("Key for OpenAI").fill(KEY)
+        await dialog.get_by_role("button", name="Take it").click()
+        await dialog.wait_for(state="detached")
+        service.key = "another one"
+        bar = page.locator(".save-bar")
+        visit.watch.expect(422, r"/assistant$")
+        await bar.get_by_role("button", name="Save", exact=True).click()
+        await voice.get_by_text("refuses the api_key (401)").wait_for()
+        await bar.get_by_text("voice: openai: the voice service").wait_for()
+        await check_accessibility(page)
+        assert not house.stored.exists()
+        await bar.get_by_role("button", name="Save all the same").click()
+        await page.get_by_text("Saved. It is in force at the next turn.").wait_for()
+        assert house.stored.exists()
+
+
 async def test_a_voice_is_heard_before_it_is_taken(tmp_path: Path, open_visit: OpenVisit) -> None:
     async with fresh(tmp_path) as house:
         visit = await open_visit(house)

@@ -217,6 +217,31 @@ async def test_a_provider_that_cannot_be_made_refuses_all(tmp_path: Path) -> Non
         assert list(server.folder.glob(f"{FILE}.*")) == [server.folder / f"{FILE}.lock"]
 
 
+async def test_a_part_that_does_not_start_is_saved_only_all_the_same(tmp_path: Path) -> None:
+    light = "asr: {name: nothing}\nassistant: {filler_after: 0}\n"
+    async with LLMServer() as llm, site(tmp_path, light) as server:
+        assert (await server.save(agent=agent(llm))).status == 200
+        before = (await server("GET")).body
+        llm.models = failure(401, f"Incorrect API key provided: {KEY}")
+        voice = agent(llm, api_key="***", voice="alloy")
+        content = {"agent": agent(llm, api_key="***"), "tts": voice}
+        refused = await server.save(**content)
+        found = mistakes(refused)
+        assert set(found) == {"tts"}, "the model has not changed, and is not started again"
+        assert "refuses the api_key (401)" in found["tts"]
+        assert refused.body["reason"] == "not_started"
+        assert (await server("GET")).body == before
+        llm.models = listing("m")
+        assert (await server.save(**content)).status == 200, "what has failed is started anew"
+        assert (await server("POST", "/undo")).body["content"] == before["content"]
+
+        llm.models = failure(401, "Incorrect API key provided")
+        content["tts"]["voice"] = "echo"
+        saved = await server("PUT", "", {"content": content, "anyway": True})
+        assert saved.status == 200, saved.body
+        assert saved.body["in_force"]["tts"]["voice"] == "echo"
+
+
 async def test_a_mask_stands_for_what_is_stored_for_the_address(tmp_path: Path) -> None:
     light = "asr: {name: nothing}\nassistant: {filler_after: 0}\n"
     async with LLMServer() as llm, site(tmp_path, light) as server:
@@ -401,7 +426,8 @@ async def test_what_the_guide_can_offer(tmp_path: Path) -> None:
         assert "api_key" not in json.dumps(found)
         assert services["deepseek"]["agent"]["base_url"] == "https://api.deepseek.com/v1"
         chosen = {**services["openai"]["agent"], "model": "m", "api_key": "***"}
-        assert (await server.save(agent=chosen)).status == 200
+        unasked = {"content": {"agent": chosen}, "anyway": True}
+        assert (await server("PUT", "", unasked)).status == 200
         assert "${OPENAI_API_KEY}" in server.file.read_text()
         english = (await server("GET", "/choices?language=en")).body
         assert english["ears"][0]["name"] == "moonshine"

@@ -31,6 +31,7 @@ from vixio.settings.layer import FILE_NAME, KEYED, SECTIONS, LayerError
 from vixio.settings.shown import MASK, shown
 from vixio.settings.variables import expanded
 from vixio.web.api.assistant_settings import (
+    NOT_STARTED,
     SERVERS,
     AssistantState,
     Choices,
@@ -76,7 +77,9 @@ class AssistantSettingsService:
         """Return what was saved and what is in force."""
         return await asyncio.to_thread(self._state)
 
-    async def save(self, content: dict[str, Any], seen: int | None) -> Sequence[str]:
+    async def save(
+        self, content: dict[str, Any], seen: int | None, *, anyway: bool
+    ) -> Sequence[str]:
         """Save and apply a content; return the names of the sections that changed."""
         reloader = self._editable()
         async with self._file.locked("lock"):
@@ -85,6 +88,8 @@ class AssistantSettingsService:
             stored = await asyncio.to_thread(self._file.read)
             whole = self._completed(content, stored)
             async with self._drafted(whole) as draft:
+                if not anyway:
+                    await self._start(await asyncio.to_thread(reloader.read, draft), whole)
                 await reloader.apply(draft, partial(self._file.keep, draft))
             await self._everywhere()
         return _noted(stored, whole)
@@ -192,6 +197,13 @@ class AssistantSettingsService:
                 yield draft
         finally:
             draft.unlink(missing_ok=True)
+
+    async def _start(self, settings: Settings, content: Mapping[str, Any]) -> None:
+        """Start the parts that are not in use. Raises Mistaken if one fails."""
+        failed = await self._app.providers.start_new(settings)
+        found = [(kind, clean(str(each), content, settings)) for kind, each in failed.items()]
+        if found:
+            raise Mistaken(found, NOT_STARTED)
 
     async def _everywhere(self) -> None:
         """Have the other processes read the file, and wait for them."""

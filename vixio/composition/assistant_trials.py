@@ -14,14 +14,12 @@ from vixio.cli.diagnostics.row import Row
 from vixio.cli.diagnostics.trials import trials_of
 from vixio.cli.setup.trial import list_models, list_tools
 from vixio.composition.part_trials import PART_S, of_row, only
+from vixio.composition.server_providers import START_S
 from vixio.core.errors import VixioError
 from vixio.core.streams import closing
 from vixio.settings import Settings
 from vixio.web.api.assistant_settings import SERVERS, Models, PartTrial
 from vixio.web.api.server_view import TriedPart
-
-LOAD_S: Final = 60.0
-"""For the models of a part to be loaded, besides the time for its use."""
 
 MAX_TOOLS: Final = 500
 
@@ -37,8 +35,8 @@ async def try_part(settings: Settings, part: str) -> PartTrial:
     """Use a part of settings once."""
     if part.startswith(SERVERS):
         return await _try_server(settings, part.removeprefix(SERVERS))
-    limit = PART_S if part == "agent" else LOAD_S + PART_S
-    trials = only(trials_of(settings, LOAD_S), part)
+    limit = PART_S if part == "agent" else START_S + PART_S
+    trials = only(trials_of(settings, START_S), part)
     found: list[TriedPart] = []
     bound = asyncio.timeout(limit)
     try:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from vixio.composition.choices import Choices, ProfileDefaults, Providers
 from vixio.composition.providers import ProviderSet, settled
 from vixio.core.clock import now
-from vixio.core.errors import VixioError
+from vixio.core.errors import ProviderError, ProviderTimeout, VixioError
 from vixio.core.metrics import Counters
 from vixio.core.tasks import cancel_and_wait
 from vixio.providers.agent import AgentBackend
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from vixio.providers.smart_turn import SmartTurn
 
 _log = logging.getLogger(__name__)
+
+START_S: Final = 60.0
+"""For providers to start that are not in use yet: a model may have to be loaded."""
 
 
 class ServerProviders:
@@ -157,6 +160,36 @@ class ServerProviders:
             await providers.settled()
         finally:
             providers.release()
+
+    async def start_new(self, settings: Settings) -> dict[str, ProviderError]:
+        """Start the default profile's providers of other settings, but for those that are in use.
+
+        Return what is wrong, by kind; the others stay loaded for a while, for :meth:`replace`.
+        Raises ConfigError, ProviderUnavailable when one cannot be made.
+        """
+        providers = ProviderSet(self.pool, ProfileDefaults(settings, self._made).choices)
+        pairs = zip(providers, self._default, strict=True)
+        new = [each for each, used in pairs if each.loader is not used.loader]
+        failed: dict[str, ProviderError] = {}
+        try:
+            providers.make()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(START_S):
+                    for each in new:
+                        each.loader.begin()
+                    for each in new:
+                        await each.loader.attempted()
+            for each in new:
+                loader = each.loader
+                if loader.trouble is not None:
+                    failed[str(loader.choice.kind)] = loader.trouble
+                    each.release(linger=0)  # the next save tries it anew
+                elif not loader.ready:
+                    late = ProviderTimeout(loader.name, "readiness", START_S)
+                    failed[str(loader.choice.kind)] = late
+        finally:
+            providers.release()
+        return failed
 
     def replace(self, settings: Settings) -> None:
         """Take the default profile's providers from other settings, and let go of the former ones.

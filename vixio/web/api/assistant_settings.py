@@ -11,12 +11,17 @@ from vixio.core.errors import VixioError
 from vixio.web.api.server_view import TriedPart
 
 
-class Mistaken(Exception):
-    """What was sent is not valid. ``mistakes``: paths and messages."""
+NOT_STARTED: Final = "not_started"
 
-    def __init__(self, mistakes: Sequence[tuple[str, str]]) -> None:
+
+class Mistaken(Exception):
+    """What was sent is not valid. ``mistakes``: paths and messages; ``reason``: NOT_STARTED where
+    parts of it do not start, and it can be saved all the same."""
+
+    def __init__(self, mistakes: Sequence[tuple[str, str]], reason: str = "") -> None:
         super().__init__("; ".join(": ".join(filter(None, each)) for each in mistakes))
         self.mistakes = mistakes
+        self.reason = reason
 
 
 class NotNow(VixioError):
@@ -126,10 +131,13 @@ class AssistantSettingsPort(Protocol):
         """Return what was saved and what is in force."""
         ...
 
-    async def save(self, content: dict[str, Any], seen: int | None) -> Sequence[str]:
+    async def save(
+        self, content: dict[str, Any], seen: int | None, *, anyway: bool
+    ) -> Sequence[str]:
         """Save and apply a content; return the names of the sections that changed.
 
-        ``seen``: the ``changed_at`` that it was made from. Raises Mistaken, NotNow.
+        ``seen``: the ``changed_at`` that it was made from. ``anyway``: also with parts that do not
+        start. Raises Mistaken, NotNow.
         """
         ...
 

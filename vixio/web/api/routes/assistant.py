@@ -44,6 +44,7 @@ class SaveBody(Body):
         description="That of the state which was changed: refused if another one is in its place. "
         "0: nothing was saved; null: whatever is there.",
     )
+    anyway: bool = Field(default=False, description="Also with parts that do not start.")
 
 
 class ModelsBody(Body):
@@ -79,7 +80,7 @@ def problems() -> Iterator[None]:
         yield
     except Mistaken as error:
         mistakes = [{"path": path, "message": message} for path, message in error.mistakes]
-        raise Problem(422, str(error), mistakes=mistakes) from None
+        raise Problem(422, str(error), mistakes=mistakes, reason=error.reason) from None
     except Unusable as error:
         raise Problem(422, str(error), reason=error.reason) from None
     except NotNow as error:
@@ -95,10 +96,13 @@ async def save_assistant(service: Service, who: Who, body: SaveBody) -> Assistan
     """Save and apply settings, in all processes from the next turn of each device on.
 
     `***` keeps a secret that is stored for the same address. A mistake, or a provider that cannot
-    be made, refuses all of it; `mistakes` lists paths and messages.
+    be made, refuses all of it; `mistakes` lists paths and messages. Providers that are not in use
+    are started first, for up to a minute: where one fails, `reason` is `not_started`.
     """
     with problems():
-        sections = await service.ports.assistant.save(body.content, body.changed_at)
+        sections = await service.ports.assistant.save(
+            body.content, body.changed_at, anyway=body.anyway
+        )
     await _note(service, who, "settings saved", sections=sections)
     return await service.ports.assistant.show()
 

@@ -81,8 +81,8 @@ export const get = (path, query, signal) => request("GET", path, { query, signal
 /** @param {string} path @param {any} [body] @param {Options} [options] @returns {Promise<any>} */
 export const post = (path, body = {}, options) => request("POST", path, { ...options, body });
 
-/** @param {string} path @param {any} body @returns {Promise<any>} */
-export const put = (path, body) => request("PUT", path, { body });
+/** @param {string} path @param {any} body @param {Options} [options] @returns {Promise<any>} */
+export const put = (path, body, options) => request("PUT", path, { ...options, body });
 
 /** @param {string} path @param {any} body @returns {Promise<any>} */
 export const patch = (path, body) => request("PATCH", path, { body });

@@ -4,13 +4,14 @@ import { stageBar } from "../../components/bar.js";
 import { badge, button, notice } from "../../components/controls.js";
 import { icon } from "../../components/icon.js";
 import { toast } from "../../components/toast.js";
-import { ApiError, get, put } from "../../lib/api.js";
+import { get } from "../../lib/api.js";
 import { fill, h, setText } from "../../lib/dom.js";
 import { t } from "../../lib/i18n.js";
 import { go, href } from "../../lib/router.js";
 import { contentOf, forget } from "./answers.js";
 import { Installer } from "./install.js";
 import { choiceOf, choicesOf, entries, fasterThan, KINDS, missingOf, nameOf, present, SERVICE, secondsOf, shortSeconds, turnOf, usable } from "./parts.js";
+import { lineOf, store as storeSettings } from "./save.js";
 import { resultWords, tried, waitMs } from "./trial.js";
 
 /** @typedef {import("./parts.js").Kind} Kind */
@@ -26,9 +27,9 @@ export function check(context) {
   const rows = h("ul", { class: "parts" });
   const told = h("div", { class: "stack" });
   const status = h("p", { class: "visually-hidden", role: "status" });
-  const save = button(t("assistant.save"), () => store(), { kind: "primary", icon: "check" });
+  const save = button(t("assistant.save"), () => store(false), { kind: "primary", icon: "check" });
   const again = button(t("assistant.check.again"), () => run(), { icon: "refresh" });
-  const anyway = button(t("assistant.save.anyway"), () => store(), {});
+  const anyway = button(t("assistant.save.anyway"), () => store(true));
   const foot = h("div", { class: "row" }, again, anyway, save);
   /** What could not be installed, such as `tts.joe`. @type {Set<string>} */
   const failedBefore = new Set();
@@ -155,13 +156,12 @@ export function check(context) {
     if (!failed) save.focus();
   }
 
-  async function store() {
-    try {
-      await put("/assistant", { content: contentOf(given, state), changed_at: state.changed_at ?? 0 });
-    } catch (error) {
-      if (!(error instanceof ApiError) || error.status !== 422) throw error;
-      const mistakes = error.body.mistakes ?? [];
-      fill(told, notice("bad", h("p", null, error.message), h("ul", null, ...mistakes.map((/** @type {any} */ each) => h("li", null, `${each.path}: ${each.message}`)))));
+  /** @param {boolean} all also with parts that do not start */
+  async function store(all) {
+    const refused = await storeSettings(contentOf(given, state), state, all);
+    if (refused) {
+      fill(told, notice("bad", h("p", null, t("assistant.not-saved")), h("ul", null, ...refused.mistakes.map((each) => h("li", null, lineOf(each))))));
+      if (refused.anyway) offer(true);
       return;
     }
     forget();

@@ -6,7 +6,7 @@ import { confirmed, openDialog } from "../../components/dialog.js";
 import { icon } from "../../components/icon.js";
 import { time } from "../../components/time.js";
 import { toast } from "../../components/toast.js";
-import { ApiError, get, post, put } from "../../lib/api.js";
+import { get, post } from "../../lib/api.js";
 import { fill, h, setText } from "../../lib/dom.js";
 import { t } from "../../lib/i18n.js";
 import { guardPlace, href } from "../../lib/router.js";
@@ -17,6 +17,7 @@ import { fixedPlace, inForceWords } from "./fixed.js";
 import { nothingTyped, partForm } from "./form.js";
 import { Installer, showInstallation } from "./install.js";
 import { choiceOf, entries, fasterThan, hostOf, KINDS, missingOf, nameOf, secondsOf, sectionIn, sectionOf, shortSeconds, turnOf } from "./parts.js";
+import { lineOf, store as storeSettings } from "./save.js";
 import { toolsForm } from "./tools.js";
 import { resultWords, tried, waitMs } from "./trial.js";
 
@@ -27,6 +28,8 @@ class Settings {
   keys = /** @type {Map<string, string>} */ (new Map());
   listed = /** @type {Map<string, string[]>} */ (new Map());
   tried = /** @type {import("./parts.js").Tried} */ ({});
+  /** What is wrong with a part, at its card. @type {Map<Kind, HTMLElement>} */
+  wrong = new Map();
   /** The language of the choices, or of those that are being read. */
   #asked;
 
@@ -148,8 +151,10 @@ function languageCard(settings) {
 function partCard(settings, kind) {
   const { state, draft } = settings;
   const place = h("ol", { class: "order" });
+  const wrong = h("p", { class: "field-error" });
   const fixed = state.fixed[kind];
   const editable = settings.editable(kind);
+  settings.wrong.set(kind, wrong);
   const add = editable ? h("div", { class: "row" }, button(t("assistant.order.add"), () => ask(entries(settings.section(kind)).length, undefined), { small: true, icon: "plus" })) : null;
 
   /** @param {any[]} found */
@@ -173,6 +178,7 @@ function partCard(settings, kind) {
 
   follow(settings, kind, () => {
     const { choices, first } = settings;
+    setText(wrong, "");
     const found = entries(settings.section(kind));
     const deaf = !choiceOf(kind, settings.section(kind), choices) && choiceOf(kind, settings.section(kind), first);
     fill(place, ...found.map((entry, at) => {
@@ -193,7 +199,7 @@ function partCard(settings, kind) {
           : null);
     }));
   });
-  const element = card(t(`assistant.${kind}`), place, fixed ? fixedPlace(fixed) : null, add);
+  const element = card(t(`assistant.${kind}`), place, wrong, fixed ? fixedPlace(fixed) : null, add);
   element.dataset.part = kind;
   return element;
 }
@@ -271,7 +277,8 @@ function saveBar(settings, show) {
   const { draft, state } = settings;
   const words = h("p", { role: "status" });
   const wrong = h("ul", { class: "mistakes small" });
-  const save = button(t("save"), () => store(), { kind: "primary", icon: "check" });
+  const save = button(t("save"), () => store(false), { kind: "primary", icon: "check" });
+  const anyway = button(t("assistant.save.anyway"), () => store(true));
   const discard = button(t("assistant.discard"), () => draft.replace(draft.stored), { icon: "undo" });
   const undo = button(t("assistant.undo"), async () => {
     await post("/assistant/undo");
@@ -279,7 +286,7 @@ function saveBar(settings, show) {
     await show();
   }, { icon: "undo" });
   const installer = new Installer(settings.signal);
-  const bar = h("div", { class: "save-bar", role: "region", "aria-label": t("assistant.saving") }, h("div", { class: "stack grow" }, words, installer.element, wrong), h("div", { class: "row" }, undo, discard, save));
+  const bar = h("div", { class: "save-bar", role: "region", "aria-label": t("assistant.saving") }, h("div", { class: "stack grow" }, words, installer.element, wrong), h("div", { class: "row" }, undo, discard, anyway, save));
 
   const look = () => {
     const { dirty } = draft;
@@ -287,6 +294,7 @@ function saveBar(settings, show) {
     bar.dataset.dirty = String(dirty);
     save.hidden = discard.hidden = !dirty;
     undo.hidden = dirty;
+    anyway.hidden = true; // what has changed is tried first
     if (!dirty) fill(wrong);
     const names = [...new Set(differences(draft.stored, draft.content).map((each) => each.path.split(/[.[]/)[0]))];
     if (dirty) setText(words, t("assistant.unsaved", { names: names.map((each) => t(`assistant.section.${each}`)).join(", ") }));
@@ -295,16 +303,19 @@ function saveBar(settings, show) {
   draft.addEventListener("change", look, { signal: settings.signal });
   look();
 
-  async function store() {
+  /** @param {boolean} all also with parts that do not start */
+  async function store(all) {
     fill(wrong);
-    try {
-      const missing = missingOf(settings.parts(), settings.choices);
-      await installer.run(missing);
-      await put("/assistant", { content: draft.content, changed_at: state.changed_at ?? 0 });
-    } catch (error) {
-      if (!(error instanceof ApiError) || error.status !== 422) throw error;
-      const mistakes = error.body.mistakes ?? [];
-      fill(wrong, ...(mistakes.length ? mistakes.map((/** @type {any} */ each) => h("li", null, `${each.path}: ${each.message}`)) : [h("li", null, error.message)]));
+    for (const place of settings.wrong.values()) setText(place, "");
+    await installer.run(missingOf(settings.parts(), settings.choices));
+    setText(words, t("assistant.trying"));
+    const refused = await storeSettings(draft.content, state, all).finally(look);
+    if (refused) {
+      anyway.hidden = !refused.anyway;
+      fill(wrong, ...refused.mistakes.map((each) => h("li", null, lineOf(each))));
+      for (const [kind, place] of settings.wrong) {
+        setText(place, refused.mistakes.filter(({ path }) => path.split(/[.[]/)[0] === kind).map(({ message }) => message).join(" "));
+      }
       return;
     }
     toast(t("assistant.saved.toast"));
