@@ -8,6 +8,7 @@ import aiohttp
 import pytest
 
 from tests.console import sound
+from tests.console.axe import check_accessibility
 from tests.console.conftest import OpenVisit
 from tests.console.house import ConsoleHouse
 from tests.console.test_profiles import until_async
@@ -15,6 +16,7 @@ from tests.console.test_profiles import until_async
 pytestmark = pytest.mark.slow
 
 KITCHEN = "02:00:00:00:00:11"
+BATH = "02:00:00:00:00:12"
 
 STOP_AT_ONCE = """async () => {
   const button = [...document.querySelectorAll("vx-turn")].at(-1).querySelector(".play");
@@ -103,6 +105,46 @@ async def test_what_was_said_is_heard_again(house: ConsoleHouse, open_visit: Ope
         await page.reload()
         await expect(page.locator("vx-turn")).not_to_have_count(0)
         await expect(page.locator(".play")).to_have_count(0)
+
+
+async def test_one_sound_is_erased_alone(house: ConsoleHouse, open_visit: OpenVisit) -> None:
+    from playwright.async_api import expect
+
+    visit = await open_visit(house)
+    page = visit.page
+    async with (
+        house.api() as http,
+        house.member("Bath", device_id=BATH, mode="manual") as device,
+    ):
+        body = {"content": {"keep_sound_days": 7}}
+        async with http.put("/api/v1/profiles/kept", json=body) as answer:
+            assert answer.status < 300, await answer.text()
+        path = f"/api/v1/devices/{BATH}/profile"
+        async with http.put(path, json={"profile": "kept"}) as answer:
+            assert answer.status == 200
+        await device.reconnect()
+        await visit.enter(f"#/device/{BATH.replace(':', '%3A')}")
+        for _ in range(2):
+            await device.press_to_talk("what time is it")
+        turns = page.locator("vx-turn")
+        play = page.get_by_role("button", name="Play what was said")
+        await expect(play).to_have_count(2)
+        first = turns.filter(has=play).first
+        key = await first.get_attribute("data-key")
+        await first.get_by_role("button", name="Erase the sound").click()
+        dialog = page.get_by_role("dialog")
+        await check_accessibility(page)
+        await dialog.get_by_role("button", name="Cancel").click()
+        await expect(play).to_have_count(2)
+        await first.get_by_role("button", name="Erase the sound").click()
+        await dialog.get_by_role("button", name="Erase", exact=True).click()
+        for _ in range(2):  # as the page knows it, and as it is on record
+            erased = page.locator(f'vx-turn[data-key="{key}"]')
+            await expect(play).to_have_count(1)
+            await expect(erased.locator(".sound")).to_have_count(0)
+            await expect(erased.locator(".bubble.user")).to_contain_text("what time is it")
+            await page.reload()
+            await expect(turns).not_to_have_count(0)
 
 
 async def until_gone(http: aiohttp.ClientSession) -> None:

@@ -167,6 +167,8 @@ async def test_a_profile_turns_it_on_and_off(tmp_path: Path) -> None:
             assert (await reader("DELETE", f"{path}/sound")).status == 403
             assert (await call("DELETE", f"{path}/sound")).status == 204
             assert (await call("DELETE", f"{path}/sound")).status == 404
+            last = (await call("GET", "/audit")).body["changes"][-1]
+            assert (last["action"], last["target"]) == ("sound erased", f"device:{OWN}")
             left = await turns(call, OWN)
             assert [each["sound_ms"] for each in left] == [0, second["sound_ms"]]
             assert [each["heard"] for each in left] == [SAID, SAID]

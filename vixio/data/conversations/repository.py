@@ -6,7 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final, Literal, NamedTuple, Self
 
+from vixio.core.wall_clock import now_ms
 from vixio.data.conversations.records import SOUND_MS, ConversationRecord, TurnRecord
+from vixio.data.database.audit import AuditTable
 from vixio.data.database.database import Database, Row
 
 _COLUMNS = (
@@ -134,15 +136,19 @@ class ConversationRepository:
             )
         return bytes(row["pcm"]) if row is not None else None
 
-    async def erase_sound(self, session_id: str, turn: int) -> bool:
+    async def erase_sound(self, session_id: str, turn: int, actor: str) -> bool:
         """Remove the sound of a turn; return whether it was there."""
         async with self.database.transaction() as transaction:
-            gone = await transaction.execute(
-                "DELETE FROM turn_sounds WHERE turn_id = :id", id=f"{session_id}/{turn}"
+            row = await transaction.fetch_one(
+                "DELETE FROM turn_sounds WHERE turn_id = :id RETURNING device_id",
+                id=f"{session_id}/{turn}",
             )
-        if gone:
-            await self.database.purge()
-        return bool(gone)
+            if row is None:
+                return False
+            target = f"device:{row['device_id']}"
+            await AuditTable(transaction).add(now_ms(), actor, "sound erased", target)
+        await self.database.purge()
+        return True
 
     async def conversations(
         self, device_id: str = "", *, limit: int = 100, offset: int = 0

@@ -72,7 +72,7 @@ async def test_a_turn_says_whether_its_sound_is_there(make: Make) -> None:
 
 
 ERASED: dict[str, Callable[[ConversationRepository], Awaitable[Any]]] = {
-    "alone": lambda repository: repository.erase_sound("s", 1),
+    "alone": lambda repository: repository.erase_sound("s", 1, "me"),
     "with its conversation": lambda repository: repository.erase(KITCHEN, "s"),
     "with all of its device": lambda repository: repository.erase(KITCHEN),
     "with its device": lambda repository: DeviceRepository(repository.database).forget(
@@ -91,7 +91,7 @@ async def test_it_is_erased(make: Make, how: str) -> None:
         await repository.write([one, other], sounds(one, other))
         await ERASED[how](repository)
         assert await kept(repository) == ["b/1"]
-        assert not await repository.erase_sound("s", 1)
+        assert not await repository.erase_sound("s", 1, "me")
         words = await repository.turns(Turns.of_session("s"))
         assert len(words) == (how in ("alone", "as it is old itself"))
 
@@ -105,7 +105,7 @@ async def test_nothing_of_it_is_left_in_the_files(tmp_path: Path) -> None:
             return any(b"\x05utterance" in each.read_bytes() for each in tmp_path.iterdir())
 
         assert there()
-        await repository.erase_sound("s", 1)
+        await repository.erase_sound("s", 1, "me")
         assert not there()
         await repository.write([turn(2)], sounds(turn(2), pcm=b"\x05utterance" * 9_000))
         await repository.erase(KITCHEN)

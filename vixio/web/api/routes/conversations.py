@@ -215,11 +215,11 @@ async def turn_sound(service: Service, session: SessionPath, turn: TurnPath) -> 
     return Response(wav(pcm, LISTEN_RATE), media_type=WAV)
 
 
-async def erase_sound(service: Service, session: SessionPath, turn: TurnPath) -> None:
+async def erase_sound(service: Service, who: Who, session: SessionPath, turn: TurnPath) -> None:
     """Remove what the user said in a turn as sound. The words stay."""
     await service.ports.turns_written()
-    if not await service.use(
-        lambda database: ConversationRepository(database).erase_sound(session, turn)
+    if not await service.change(
+        lambda database: ConversationRepository(database).erase_sound(session, turn, who.actor)
     ):
         raise Problem(404, NO_SOUND)
 

@@ -8,7 +8,7 @@ import "../words/turn.js";
 import { stageBar } from "./bar.js";
 import { badge, button } from "./controls.js";
 import { icon } from "./icon.js";
-import { soundButton } from "./sound.js";
+import { soundButtons } from "./sound.js";
 import { teach } from "./teach.js";
 
 /** @typedef {import("../lib/turns.js").Turn} Turn */
@@ -21,8 +21,10 @@ export class TurnElement extends HTMLElement {
   #errors = h("div", { class: "errors" });
   #foot = h("div", { class: "turn-foot" });
   #drawn = "";
+  /** @type {Turn | null} as it was drawn last */
+  #turn = null;
   /** One for the whole turn: what it plays can be stopped, whatever the turn goes on to do. */
-  #play = /** @type {HTMLButtonElement | undefined} */ (undefined);
+  #sound = /** @type {HTMLElement | undefined} */ (undefined);
   /** The device whose turn it is: what it has misheard can be corrected. */
   device = "";
 
@@ -35,6 +37,7 @@ export class TurnElement extends HTMLElement {
     const now = JSON.stringify(turn);
     if (now === this.#drawn) return;
     this.#drawn = now;
+    this.#turn = turn;
     this.dataset.key = turn.key;
     this.classList.toggle("running", !turn.over);
     this.#heard.hidden = !turn.heard && turn.outcome !== "not_understood";
@@ -44,7 +47,7 @@ export class TurnElement extends HTMLElement {
       h("span", { class: "visually-hidden" }, t("turn.user")),
       turn.heard || h("i", null, turn.guess ? t("turn.perhaps", { text: turn.guess }) : t("turn.not-understood")),
       turn.partial ? h("span", { class: "muted", "aria-hidden": "true" }, " …") : null,
-      turn.sound ? (this.#play ??= soundButton(turn)) : null,
+      turn.sound ? (this.#sound ??= soundButtons(turn, () => this.#silence())) : null,
     );
     this.#said.hidden = !turn.sentences.length && !turn.cut;
     fill(
@@ -57,6 +60,13 @@ export class TurnElement extends HTMLElement {
     this.#showTools(turn);
     fill(this.#errors, ...turn.errors.map((each) => h("p", { class: "turn-error" }, icon("warn"), h("span", null, each, " ", advice(each)))));
     this.#showFoot(turn);
+  }
+
+  /** The sound is erased. */
+  #silence() {
+    if (!this.#turn) return;
+    this.#turn.sound = 0;
+    this.show(this.#turn);
   }
 
   /** @param {Turn} turn */

@@ -62,6 +62,7 @@ export const PROBLEMS = [
   ["the payload has more than {count} characters as JSON", "内容的 JSON 超过 {count} 个字符"],
   ["the payload has a number that JSON has not", "内容中有 JSON 不支持的数字"],
   ["no conversation {session} is on record", "没有对话 {session} 的记录"],
+  ["there is no sound of this turn", "这一轮没有录音"],
   // people, memory and reminders
   ["a person has a name", "用户需要名字"],
   ["nobody is called {person}: `vixio people` lists who is known", "没有用户“{person}”"],
