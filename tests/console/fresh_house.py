@@ -24,17 +24,21 @@ SAVE = {"en": "Save and add a device", "zh": "保存并添加设备"}
 
 
 class FreshHouse(ConsoleHouse):
-    """A server on which nothing is set up. ``openai``: what stands in for OpenAI's server."""
+    """A server on which nothing is set up.
+
+    ``openai``: what stands in for OpenAI's server; ``key``: what the server has as its key.
+    """
 
     more = MORE
 
-    def __init__(self, folder: Path, more: str = "", *, openai: str = "") -> None:
+    def __init__(self, folder: Path, more: str = "", *, openai: str = "", key: str = "") -> None:
         self._openai = openai
+        self._key = key
         super().__init__(folder, more)
 
     def environment(self) -> Mapping[str, str]:
         """Return variables without the keys of whoever runs the tests."""
-        return {"OPENAI_API_KEY": "", "OPENAI_BASE_URL": self._openai}
+        return {"OPENAI_API_KEY": self._key, "OPENAI_BASE_URL": self._openai}
 
     @property
     def stored(self) -> Path:
@@ -42,8 +46,10 @@ class FreshHouse(ConsoleHouse):
 
 
 @asynccontextmanager
-async def fresh(folder: Path, more: str = "", *, openai: str = "") -> AsyncIterator[FreshHouse]:
-    house = FreshHouse(folder, more, openai=openai)
+async def fresh(
+    folder: Path, more: str = "", *, openai: str = "", key: str = ""
+) -> AsyncIterator[FreshHouse]:
+    house = FreshHouse(folder, more, openai=openai, key=key)
     async with house.serving():
         yield house
 

@@ -11,6 +11,8 @@ from aiohttp import web
 
 from tests.support.llm_server import chunk
 from vixio.cli.diagnostics.phrases import sentence
+from vixio.cli.diagnostics.spoken import spoken
+from vixio.core.audio import LISTEN_RATE, wav
 
 KEY = "sk-of-the-stand-in-1234567890"
 MODEL = "gpt-4.1-mini"
@@ -43,6 +45,11 @@ class StandIn:
             await response.write(piece.encode())
         return response
 
+    async def speak(self, request: web.Request) -> web.Response:
+        """Answer ``POST /v1/audio/speech`` in eSpeak's voice."""
+        pcm = await spoken((await request.json())["input"], language=self.language)
+        return web.Response(body=wav(pcm, LISTEN_RATE), content_type="audio/wav")
+
     async def transcribe(self, request: web.Request) -> web.Response:
         """Answer ``POST /v1/audio/transcriptions`` with the sentence of every trial."""
         await request.read()
@@ -66,6 +73,7 @@ async def standing_in(stand_in: StandIn) -> AsyncIterator[StandIn]:
     app.router.add_get("/v1/models", stand_in.list_models)
     app.router.add_post("/v1/chat/completions", stand_in.chat)
     app.router.add_post("/v1/audio/transcriptions", stand_in.transcribe)
+    app.router.add_post("/v1/audio/speech", stand_in.speak)
     runner = web.AppRunner(app)
     await runner.setup()
     try:

@@ -151,6 +151,27 @@ async def test_a_voice_is_heard_before_it_is_taken(tmp_path: Path, open_visit: O
         assert not house.stored.exists()
 
 
+async def test_a_voice_is_heard_whose_key_only_the_server_has(
+    tmp_path: Path, open_visit: OpenVisit
+) -> None:
+    async with (
+        standing_in(StandIn()) as service,
+        fresh(tmp_path, openai=service.url, key=KEY) as house,
+    ):
+        visit = await open_visit(house)
+        page = await begin(visit, "#/assistant")
+        await page.locator("[data-part=tts]").get_by_role("button", name="Change").click()
+        await choose(page, "service")
+        dialog = page.get_by_role("dialog")
+        assert await dialog.get_by_label("Key for OpenAI").input_value() == ""
+        await dialog.get_by_role("button", name="Listen", exact=True).click()
+
+        async def loud() -> bool:
+            return (await played(page)).loud_seconds > 0.5
+
+        await until_async(loud, what="the voice")
+
+
 async def test_a_server_of_tools_is_added_and_a_tool_switched_off(
     tmp_path: Path, open_visit: OpenVisit
 ) -> None:

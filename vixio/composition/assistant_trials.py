@@ -6,6 +6,7 @@ Imported when it is first asked for: it brings what tries parts.
 from __future__ import annotations
 
 import asyncio
+from base64 import b64encode
 from time import perf_counter
 from typing import Final
 
@@ -15,11 +16,11 @@ from vixio.cli.diagnostics.trials import trials_of
 from vixio.cli.setup.trial import list_models, list_tools
 from vixio.composition.part_trials import PART_S, of_row, only
 from vixio.composition.server_providers import START_S
+from vixio.composition.voice_samples import MAX_BYTES
 from vixio.core.errors import VixioError
 from vixio.core.streams import closing
 from vixio.settings import Settings
 from vixio.web.api.assistant_settings import SERVERS, Models, PartTrial
-from vixio.web.api.server_view import TriedPart
 
 MAX_TOOLS: Final = 500
 
@@ -37,22 +38,21 @@ async def try_part(settings: Settings, part: str) -> PartTrial:
         return await _try_server(settings, part.removeprefix(SERVERS))
     limit = PART_S if part == "agent" else START_S + PART_S
     trials = only(trials_of(settings, START_S), part)
-    found: list[TriedPart] = []
+    found: list[Row] = []
     bound = asyncio.timeout(limit)
     try:
         async with bound, closing(live.rows_of(settings, trials, lambda _: None, limit)) as rows:
             async for row in rows:
                 if row.kind == part:
-                    found.append(of_row(row))  # noqa: PERF401 - kept if the limit passes
+                    found.append(row)  # noqa: PERF401 - kept if the limit passes
     except TimeoutError:
         if not bound.expired():
             raise
         late = Row(part)
         late.fail(f"nothing came of it within {limit:g} s")
-        found.append(of_row(late))
+        found.append(late)
     # Of a list: what is wrong with one of them, else the first one, which is usually used.
-    shown = next((each for each in found if not each.ok), found[0])
-    return PartTrial(**shown.model_dump(), tools=[])
+    return _trial(next((each for each in found if not each.ok), found[0]), [])
 
 
 async def _try_server(settings: Settings, name: str) -> PartTrial:
@@ -64,4 +64,9 @@ async def _try_server(settings: Settings, name: str) -> PartTrial:
         row.detail = f"{len(tools)} tools"
     except VixioError as error:
         row.fail(str(error))
-    return PartTrial(**of_row(row).model_dump(), tools=tools[:MAX_TOOLS])
+    return _trial(row, tools)
+
+
+def _trial(row: Row, tools: list[str]) -> PartTrial:
+    sound = b64encode(row.sound).decode() if len(row.sound) <= MAX_BYTES else ""
+    return PartTrial(**of_row(row).model_dump(), tools=tools[:MAX_TOOLS], sound=sound)

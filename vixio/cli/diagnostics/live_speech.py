@@ -17,7 +17,7 @@ from vixio.cli.diagnostics.spoken import as_heard, resampled, spoken
 from vixio.cli.diagnostics.transcribe import CHUNK_MS, VAD_TIMEOUT_S, Hearing, longest_utterance
 from vixio.cli.diagnostics.trials import Trial, Trials
 from vixio.cli.diagnostics.utterances import UtteranceCutter
-from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE, pcm_seconds
+from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE, pcm_seconds, wav
 from vixio.core.errors import ProviderError
 from vixio.core.language_tags import primary
 from vixio.core.streams import bounded as bounded_stream
@@ -127,6 +127,7 @@ class SpeechProbe:
         if not pcm:
             row.fail(f"no audio for {said}: does its voice fit {self._language}?")
             return b""
+        row.sound = wav(bytes(pcm), rate)
         row.detail = f"{pcm_seconds(bytes(pcm), rate):.1f} s of audio at {rate} Hz for {said}"
         return await asyncio.to_thread(lambda: as_heard(resampled(bytes(pcm), rate)))
 

@@ -32,6 +32,8 @@ class Row:
     total: float | None = None
     detail: str = ""
     """What came of it, or what is wrong and what to do."""
+    sound: bytes = b""
+    """What a voice has said, as a WAV file."""
     began: float = field(default_factory=perf_counter)
 
     @property

@@ -10,7 +10,6 @@ from pydantic import BaseModel, Field
 from vixio.core.errors import VixioError
 from vixio.web.api.server_view import TriedPart
 
-
 NOT_STARTED: Final = "not_started"
 
 
@@ -112,6 +111,7 @@ class PartTrial(TriedPart):
     """What became of a part that was used once with settings that are not saved."""
 
     tools: list[str] = Field(description="Names, of a server of tools.")
+    sound: str = Field(description="What a voice has said: a WAV file, in base64.")
 
 
 class Installation(BaseModel):

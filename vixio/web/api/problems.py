@@ -30,8 +30,7 @@ class ProblemDetails(BaseModel):
         default=None, description="Of settings: `path` and `message` of each."
     )
     reason: str | None = Field(
-        default=None,
-        description="Of a server of models: no_key, unreachable …; of settings: not_started",
+        default=None, description="Of a server: no_key, unreachable …; of a save: not_started"
     )
 
 

@@ -7,7 +7,7 @@ import { has, t } from "../../lib/i18n.js";
 import { Installer } from "./install.js";
 import { choiceOf, choicesOf, entries, nameOf, proposed, SERVICE, shortSeconds, usable } from "./parts.js";
 import { pick } from "./pick.js";
-import { KEPT, otherService, rowOf, ServiceFields, stop, URL_SERVICE } from "./service.js";
+import { otherService, rowOf, ServiceFields, stop, URL_SERVICE } from "./service.js";
 import { play, resultWords, tried } from "./trial.js";
 
 /** @typedef {import("./parts.js").Kind} Kind */
@@ -19,7 +19,7 @@ const KEEP = "keep";
 
 /**
  * @typedef {object} FormOptions
- * @property {Choices} choices @property {string} language
+ * @property {Choices} choices
  * @property {Typed} typed what was typed before, which the form goes on with
  * @property {Map<string, string>} keys by address; never stored
  * @property {any} value the section that is there; undefined: none
@@ -143,7 +143,7 @@ export function partForm(kind, options) {
   }
 
   /**
-   * Uses a part once: a voice is heard, unless only the server knows its key.
+   * Uses a part once; a voice is heard.
    * @param {any} section @param {HTMLElement} said @param {import("./parts.js").Choice} [choice]
    */
   async function use(section, said, choice) {
@@ -155,7 +155,7 @@ export function partForm(kind, options) {
     try {
       const result = await tried(kind, options.content(section), signal);
       setText(said, resultWords(result));
-      if (result.ok && kind === "tts" && section.api_key !== KEPT) await play(section, options.language, audio, signal);
+      if (result.sound) await play(result.sound, audio);
     } catch (error) {
       setText(said, "");
       throw error;

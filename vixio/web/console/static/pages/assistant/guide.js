@@ -122,7 +122,7 @@ function make(step, context) {
   if (step === "check") return check(context);
   const { choices, given, signal } = context;
   const form = partForm(step, {
-    choices, signal, language: given.language, typed: given.typed[step], keys: given.keys,
+    choices, signal, typed: given.typed[step], keys: given.keys,
     value: given.parts[step] ?? (state.set_up ? sectionIn(state, step) : undefined),
     content: (section) => contentOf(given, state, { [step]: section }),
     changed: () => given.keep(),

@@ -165,7 +165,7 @@ function partCard(settings, kind) {
     const ending = new AbortController();
     const found = entries(settings.section(kind));
     const form = partForm(kind, {
-      choices: settings.choices, value, keys: settings.keys, typed: nothingTyped(), language: settings.language,
+      choices: settings.choices, value, keys: settings.keys, typed: nothingTyped(),
       signal: AbortSignal.any([settings.signal, ending.signal]), content: (section) => settings.content({ [kind]: section }),
     });
     await openDialog({

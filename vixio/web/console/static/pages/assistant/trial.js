@@ -1,10 +1,10 @@
 // Trials of parts that are not saved: each is used once, as in a turn.
 
-import { ApiError, fetchApi, request } from "../../lib/api.js";
+import { ApiError, request } from "../../lib/api.js";
 import { duration } from "../../lib/format.js";
 import { t } from "../../lib/i18n.js";
 
-/** @typedef {{ok: boolean, ms: number | null, first_ms: number | null, detail: string, tools: string[]}} Result */
+/** @typedef {{ok: boolean, ms: number | null, first_ms: number | null, detail: string, tools: string[], sound: string}} Result */
 
 const TIMEOUT_MS = 90_000; // loading of a local model has 60 s, its use 20 s
 
@@ -42,10 +42,9 @@ export function resultWords(result) {
   return t("assistant.try.took", { time: duration(waitMs(result)) });
 }
 
-/** Plays a sentence in a voice. @param {any} tts a section @param {string} language @param {HTMLAudioElement} audio @param {AbortSignal} signal */
-export async function play(tts, language, audio, signal) {
-  const response = await fetchApi("POST", "/voices/sample", { body: { tts, language }, signal });
-  const url = URL.createObjectURL(await response.blob());
+/** Plays what a voice has said. @param {string} sound of a trial @param {HTMLAudioElement} audio */
+export async function play(sound, audio) {
+  const url = URL.createObjectURL(new Blob([Uint8Array.from(atob(sound), (each) => each.charCodeAt(0))], { type: "audio/wav" }));
   audio.onended = audio.onerror = () => URL.revokeObjectURL(url);
   audio.src = url;
   await audio.play();
