@@ -4,6 +4,7 @@ import { badge, button, empty, field, setFieldError } from "../../components/con
 import { openDialog } from "../../components/dialog.js";
 import { fill, h } from "../../lib/dom.js";
 import { t } from "../../lib/i18n.js";
+import { ownWords } from "../../lib/problems.js";
 import { hostOf } from "./parts.js";
 import { KEPT, stop } from "./service.js";
 import { tried } from "./trial.js";
@@ -99,7 +100,7 @@ export function toolsForm(options) {
   /** Has a server list its tools. @param {string} name @param {any} server */
   async function list(name, server) {
     const result = await tried(`mcp_servers.${name}`, options.content({ ...options.servers(), [name]: server }), options.signal);
-    if (!result.ok) throw new Error(result.detail);
+    if (!result.ok) throw new Error(ownWords(result.detail));
     options.listed.set(name, result.tools);
     draw();
   }
@@ -141,7 +142,7 @@ export function toolsForm(options) {
         failed ??= result;
       }
       const refused = /\b40[13]\b/.test(failed?.detail ?? "");
-      const words = t(refused ? "assistant.tools.refused" : home ? "assistant.tools.home.off" : "assistant.tools.off", { detail: failed?.detail ?? "" });
+      const words = t(refused ? "assistant.tools.refused" : home ? "assistant.tools.home.off" : "assistant.tools.off", { detail: ownWords(failed?.detail ?? "") });
       const control = refused ? token : url;
       setFieldError(control, words);
       control.focus();

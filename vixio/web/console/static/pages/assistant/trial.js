@@ -3,6 +3,7 @@
 import { ApiError, request } from "../../lib/api.js";
 import { duration } from "../../lib/format.js";
 import { t } from "../../lib/i18n.js";
+import { ownWords } from "../../lib/problems.js";
 
 /** @typedef {{ok: boolean, ms: number | null, first_ms: number | null, detail: string, tools: string[], sound: string}} Result */
 
@@ -38,7 +39,7 @@ export const waitMs = (result) => result.first_ms ?? result.ms ?? 0;
 
 /** @param {Result} result */
 export function resultWords(result) {
-  if (!result.ok) return result.detail || t("assistant.try.failed");
+  if (!result.ok) return ownWords(result.detail) || t("assistant.try.failed");
   return t("assistant.try.took", { time: duration(waitMs(result)) });
 }
 

@@ -6,6 +6,7 @@ import { get } from "../../lib/api.js";
 import { fill, h } from "../../lib/dom.js";
 import { stateNow } from "../../lib/devices.js";
 import { has, t } from "../../lib/i18n.js";
+import { ownWords } from "../../lib/problems.js";
 import { poll } from "../../lib/poll.js";
 import { href } from "../../lib/router.js";
 import { nameOf } from "./awake.js";
@@ -88,9 +89,9 @@ function aboutServer(server) {
 function aboutParts(parts) {
   return [
     ...parts.providers.filter((/** @type {any} */ each) => each.state === "failed").map((/** @type {any} */ each) =>
-      trouble("bad", "part", CHOSEN.has(each.kind) ? ["assistant"] : ["server", "parts"], { part: t(`home.part.${each.kind}`), name: each.name, reason: each.detail || each.reason })),
+      trouble("bad", "part", CHOSEN.has(each.kind) ? ["assistant"] : ["server", "parts"], { part: t(`home.part.${each.kind}`), name: each.name, reason: ownWords(each.detail || each.reason) })),
     ...parts.sources.filter((/** @type {any} */ each) => each.state === "failed" || each.faults.length).map((/** @type {any} */ each) =>
-      trouble("warn", "source", each.type === "mcp" ? ["assistant"] : ["server", "parts"], { name: each.name, reason: each.faults.map((/** @type {any} */ fault) => fault.reason).join("; ") })),
+      trouble("warn", "source", each.type === "mcp" ? ["assistant"] : ["server", "parts"], { name: each.name, reason: each.faults.map((/** @type {any} */ fault) => ownWords(fault.reason)).join("; ") })),
   ];
 }
 

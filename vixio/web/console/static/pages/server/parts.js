@@ -6,6 +6,7 @@ import { get } from "../../lib/api.js";
 import { fill, h } from "../../lib/dom.js";
 import { number } from "../../lib/format.js";
 import { has, t } from "../../lib/i18n.js";
+import { ownWords } from "../../lib/problems.js";
 import { poll } from "../../lib/poll.js";
 import { unreadable } from "./reading.js";
 import { Trials } from "./trials.js";
@@ -87,7 +88,7 @@ function counts(each) {
 
 /** @param {string} reason @param {string} detail */
 function trouble(reason, detail) {
-  const words = [...new Set([reason, detail])].filter(Boolean).join(": ");
+  const words = [...new Set([reason, detail])].filter(Boolean).map(ownWords).join(": ");
   return words ? h("p", { class: "small trouble" }, words) : null;
 }
 

@@ -5,6 +5,7 @@ import { post } from "../../lib/api.js";
 import { fill, h } from "../../lib/dom.js";
 import { duration } from "../../lib/format.js";
 import { t } from "../../lib/i18n.js";
+import { ownWords } from "../../lib/problems.js";
 
 const TIMEOUT_MS = 100_000; // the server takes 90 s at most
 
@@ -108,6 +109,6 @@ function result(tried) {
     h("td", null, badge(t(tried.ok ? "server.tried.good" : "server.tried.bad"), tried.ok ? "good" : "bad")),
     h("td", { class: "number" }, tried.first_ms === null ? "–" : duration(tried.first_ms)),
     h("td", { class: "number latency" }, tried.ms === null ? "–" : duration(tried.ms)),
-    h("td", { class: "detail" }, tried.detail),
+    h("td", { class: "detail" }, tried.ok ? tried.detail : ownWords(tried.detail)),
   );
 }
