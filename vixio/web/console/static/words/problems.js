@@ -270,6 +270,8 @@ export const PROBLEMS = [
   ["torch is missing, on which FunASR runs: {remedy}", "没有安装 FunASR 所需的 torch：{remedy}"],
   ["its model is not installed: {remedy}", "没有安装它的模型：{remedy}"],
   ["its voices are not installed: {remedy}", "没有安装它的声音：{remedy}"],
+  ["ten-vad carries no {file}: {remedy}", "ten-vad 缺少 {file}：{remedy}"],
+  ["cannot load {file}: {remedy}", "无法加载 {file}：{remedy}"],
   ["needs: {remedy}", "需要先安装：{remedy}"],
   ["there is no folder {path}; `vixio models` lists models and fetches them", "没有文件夹 {path}：可用 vixio models 查看并下载模型"],
   ["there is no folder {path}", "没有文件夹 {path}"],
