@@ -200,9 +200,8 @@ class AssistantSettingsService:
 
     async def _start(self, settings: Settings, content: Mapping[str, Any]) -> None:
         """Start the parts that are not in use. Raises Mistaken if one fails."""
-        failed = await self._app.providers.start_new(settings)
-        found = [(kind, clean(str(each), content, settings)) for kind, each in failed.items()]
-        if found:
+        if failed := await self._app.providers.start_new(settings):
+            found = [(kind, clean(str(each), content, settings)) for kind, each in failed.items()]
             raise Mistaken(found, NOT_STARTED)
 
     async def _everywhere(self) -> None:

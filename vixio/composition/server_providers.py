@@ -170,7 +170,6 @@ class ServerProviders:
         providers = ProviderSet(self.pool, ProfileDefaults(settings, self._made).choices)
         pairs = zip(providers, self._default, strict=True)
         new = [each for each, used in pairs if each.loader is not used.loader]
-        failed: dict[str, ProviderError] = {}
         try:
             providers.make()
             with suppress(TimeoutError):
@@ -179,17 +178,16 @@ class ServerProviders:
                         each.loader.begin()
                     for each in new:
                         await each.loader.attempted()
+            failed = [each.loader for each in new if each.loader.failed or not each.loader.ready]
             for each in new:
-                loader = each.loader
-                if loader.trouble is not None:
-                    failed[str(loader.choice.kind)] = loader.trouble
-                    each.release(linger=0)  # the next save tries it anew
-                elif not loader.ready:
-                    late = ProviderTimeout(loader.name, "readiness", START_S)
-                    failed[str(loader.choice.kind)] = late
+                if each.loader.failed:
+                    each.release(linger=0)  # so that the next save tries it anew
         finally:
             providers.release()
-        return failed
+        return {
+            str(each.choice.kind): each.trouble or ProviderTimeout(each.name, "readiness", START_S)
+            for each in failed
+        }
 
     def replace(self, settings: Settings) -> None:
         """Take the default profile's providers from other settings, and let go of the former ones.
