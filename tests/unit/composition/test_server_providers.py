@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from vixio.composition import server_providers
 from vixio.composition.choices import Providers
 from vixio.composition.server_providers import ServerProviders
 from vixio.core.metrics import Counters
@@ -38,3 +41,28 @@ async def test_a_providers_object_stays_in_use_when_the_settings_change() -> Non
     finally:
         await providers.close()
     assert voice.closes == 1
+
+
+async def test_new_providers_are_started_before_they_are_in_use(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def settings(voice: str) -> Settings:
+        return Settings.model_validate({"tts": {"name": "espeak", "voice": voice}})
+
+    made = Providers(ScriptedVAD(), ScriptedASR(), ScriptedAgentBackend())
+    providers = ServerProviders(settings("en"), made, Counters())
+    try:
+        await providers.warm_up()
+        assert await providers.start_new(settings("en")) == {}
+        assert len(providers.pool.loaders()) == 4
+        with monkeypatch.context() as patch:
+            patch.setattr(server_providers, "START_S", 0.0)
+            failed = await providers.start_new(settings("de"))
+            assert str(failed["tts"]) == "espeak: no readiness within 0 s"
+        assert await providers.start_new(settings("de")) == {}
+        loaders = providers.pool.loaders()
+        assert loaders[-1].ready
+        providers.replace(settings("de"))
+        assert providers.pool.loaders() == loaders, "what was started is what is in use"
+    finally:
+        await providers.close()
