@@ -8,10 +8,13 @@ import os
 import signal
 import subprocess
 import sys
+import wave
+from base64 import b64decode
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -402,6 +405,8 @@ async def test_services_are_asked_before_anything_is_saved(tmp_path: Path) -> No
         assert sorted((one.status, other.status)) == [200, 409]
         tried = one.body if one.status == 200 else other.body
         assert tried["ok"], tried
+        with wave.open(BytesIO(b64decode(tried["sound"]))) as sound:
+            assert sound.getnframes() > sound.getframerate() / 2, "what it has said"
         assert not server.file.exists()
 
         assert (await server.save(**content)).status == 200
