@@ -272,6 +272,7 @@ export const PROBLEMS = [
   ["its voices are not installed: {remedy}", "没有安装它的声音：{remedy}"],
   ["ten-vad carries no {file}: {remedy}", "ten-vad 缺少 {file}：{remedy}"],
   ["cannot load {file}: {remedy}", "无法加载 {file}：{remedy}"],
+  ["MP3 needs: {remedy}", "MP3 需要先安装：{remedy}"],
   ["needs: {remedy}", "需要先安装：{remedy}"],
   ["there is no folder {path}; `vixio models` lists models and fetches them", "没有文件夹 {path}：可用 vixio models 查看并下载模型"],
   ["there is no folder {path}", "没有文件夹 {path}"],
