@@ -123,6 +123,7 @@ async def test_a_part_that_does_not_start_is_saved_only_all_the_same(
         await dialog.get_by_role("button", name="Take it").click()
         await dialog.wait_for(state="detached")
         service.key = "another one"
+        house.fails = True
         bar = page.locator(".save-bar")
         visit.watch.expect(422, r"/assistant$")
         await bar.get_by_role("button", name="Save", exact=True).click()
@@ -133,6 +134,13 @@ async def test_a_part_that_does_not_start_is_saved_only_all_the_same(
         await bar.get_by_role("button", name="Save all the same").click()
         await page.get_by_text("Saved. It is in force at the next turn.").wait_for()
         assert house.stored.exists()
+
+        chinese = await open_visit(house, language="zh")
+        await begin(chinese, "#/assistant")
+        await chinese.page.get_by_role("button", name="测试所有部分").click()
+        await (
+            chinese.page.locator("aside").get_by_text("的语音合成服务拒绝了密钥（401）").wait_for()
+        )
 
 
 async def test_a_voice_is_heard_before_it_is_taken(tmp_path: Path, open_visit: OpenVisit) -> None:
