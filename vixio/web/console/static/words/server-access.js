@@ -204,7 +204,7 @@ addWords({
     "audit.withdrawn": "撤回了",
     "audit.set": "设置了",
     "audit.summary changed": "修改了摘要：",
-    "audit.sound erased": "删除了一段录音：",
+    "audit.sound erased": "清除了一段录音：",
     "audit.summary erased": "清除了摘要：",
     "audit.memory erased": "清除了记忆：",
     "audit.fact added": "添加了记忆：",

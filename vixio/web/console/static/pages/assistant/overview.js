@@ -278,7 +278,6 @@ function saveBar(settings, show) {
   const words = h("p", { role: "status" });
   const wrong = h("ul", { class: "mistakes small" });
   const save = button(t("save"), () => store(false), { kind: "primary", icon: "check" });
-  const anyway = button(t("assistant.save.anyway"), () => store(true));
   const discard = button(t("assistant.discard"), () => draft.replace(draft.stored), { icon: "undo" });
   const undo = button(t("assistant.undo"), async () => {
     await post("/assistant/undo");
@@ -286,7 +285,7 @@ function saveBar(settings, show) {
     await show();
   }, { icon: "undo" });
   const installer = new Installer(settings.signal);
-  const bar = h("div", { class: "save-bar", role: "region", "aria-label": t("assistant.saving") }, h("div", { class: "stack grow" }, words, installer.element, wrong), h("div", { class: "row" }, undo, discard, anyway, save));
+  const bar = h("div", { class: "save-bar", role: "region", "aria-label": t("assistant.saving") }, h("div", { class: "stack grow" }, words, installer.element, wrong), h("div", { class: "row" }, undo, discard, save));
 
   const look = () => {
     const { dirty } = draft;
@@ -294,8 +293,7 @@ function saveBar(settings, show) {
     bar.dataset.dirty = String(dirty);
     save.hidden = discard.hidden = !dirty;
     undo.hidden = dirty;
-    anyway.hidden = true; // what has changed is tried first
-    if (!dirty) fill(wrong);
+    fill(wrong); // that was about another content
     const names = [...new Set(differences(draft.stored, draft.content).map((each) => each.path.split(/[.[]/)[0]))];
     if (dirty) setText(words, t("assistant.unsaved", { names: names.map((each) => t(`assistant.section.${each}`)).join(", ") }));
     else fill(words, t("assistant.saved"), " ", state.changed_at ? time(state.changed_at) : null);
@@ -305,14 +303,13 @@ function saveBar(settings, show) {
 
   /** @param {boolean} all also with parts that do not start */
   async function store(all) {
-    fill(wrong);
     for (const place of settings.wrong.values()) setText(place, "");
     await installer.run(missingOf(settings.parts(), settings.choices));
     setText(words, t("assistant.trying"));
     const refused = await storeSettings(draft.content, state, all).finally(look);
     if (refused) {
-      anyway.hidden = !refused.anyway;
-      fill(wrong, ...refused.mistakes.map((each) => h("li", null, lineOf(each))));
+      const anyway = refused.anyway ? h("li", null, button(t("assistant.save.anyway"), () => store(true), { small: true })) : null;
+      fill(wrong, ...refused.mistakes.map((each) => h("li", null, lineOf(each))), anyway);
       for (const [kind, place] of settings.wrong) {
         setText(place, refused.mistakes.filter(({ path }) => path.split(/[.[]/)[0] === kind).map(({ message }) => message).join(" "));
       }
