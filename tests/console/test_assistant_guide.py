@@ -241,6 +241,28 @@ async def test_a_language_without_phrases_ends_at_an_assistant_that_says_so(
         await page.wait_for_url("**#/add")
 
 
+async def test_what_does_not_start_after_its_trial_is_saved_only_all_the_same(
+    tmp_path: Path, open_visit: OpenVisit
+) -> None:
+    async with standing_in(StandIn()) as service, fresh(tmp_path, openai=service.url) as house:
+        house.fails = True
+        visit = await open_visit(house)
+        page = await begin(visit, "#/assistant/setup/asr")
+        await choose(page, "service")
+        await page.get_by_label("Key for OpenAI").fill(KEY)
+        await to_the_trial(page, ears="service")
+        await tried(page, "asr", "agent", "tts")
+        service.key = "another one"
+        visit.watch.expect(422, r"/assistant$")
+        await page.get_by_role("button", name="Save and add a device").click()
+        await page.get_by_text("Nothing is saved yet.").wait_for()
+        await page.get_by_text("ears: openai: the speech recognition service").wait_for()
+        assert not house.stored.exists()
+        await page.get_by_role("button", name="Save all the same").click()
+        await page.wait_for_url("**#/add")
+        assert house.stored.exists()
+
+
 async def test_what_is_slow_is_said_with_what_is_faster(
     tmp_path: Path, open_visit: OpenVisit
 ) -> None:
