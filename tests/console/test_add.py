@@ -40,7 +40,7 @@ async def is_there(page: Page, device_id: str = KITCHEN) -> None:
     """Wait until the page is green."""
     from playwright.async_api import expect
 
-    await expect(page.locator(".add-there")).to_contain_text("It is there")
+    await expect(page.locator(".add-there")).to_contain_text("It is connected")
     await expect(page.locator(".add-there")).to_contain_text(device_id)
 
 

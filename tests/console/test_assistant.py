@@ -56,7 +56,7 @@ async def test_what_the_file_fixes_is_shown_with_its_place(
         assert await page.locator("[data-part=agent]").get_by_role("button").count() > 0
         await check_accessibility(page)
         await page.get_by_role("link", name="Set up step by step").click()
-        await page.get_by_text("The settings file says this").wait_for()
+        await page.get_by_text("This is in the settings file").wait_for()
         await page.goto(house.url("#/assistant/setup/tts"))
         await page.locator("main .notice", has_text=place).wait_for()
         await go_on(page)
@@ -72,16 +72,16 @@ async def test_a_change_is_tried_saved_and_undone(tmp_path: Path, open_visit: Op
         dialog = page.get_by_role("dialog")
         await choose(page, "openai")
         await dialog.get_by_label("Key for OpenAI").fill(KEY)
-        await dialog.get_by_role("button", name="Take it").click()
+        await dialog.get_by_role("button", name="Use it").click()
         await dialog.locator("select").wait_for()
         await check_accessibility(page)
         await dialog.locator("select").select_option("gpt-other")
-        await dialog.get_by_role("button", name="Take it").click()
+        await dialog.get_by_role("button", name="Use it").click()
         await dialog.wait_for(state="detached")
-        await agent.get_by_role("button", name="Add one that stands in").click()
+        await agent.get_by_role("button", name="Add a stand-in").click()
         await choose(page, "phrasebook")
-        await dialog.get_by_role("button", name="Take it").click()
-        await agent.get_by_text("stands in", exact=True).wait_for()
+        await dialog.get_by_role("button", name="Use it").click()
+        await agent.get_by_text("stand-in", exact=True).wait_for()
         bar = page.locator(".save-bar")
         await bar.get_by_text("Not saved: model.").wait_for()
         await page.get_by_role("button", name="Try all parts").click()
@@ -89,7 +89,7 @@ async def test_a_change_is_tried_saved_and_undone(tmp_path: Path, open_visit: Op
         assert service.chats[-1]["model"] == "gpt-other", "it is tried before it is saved"
         await check_accessibility(page)
         await bar.get_by_role("button", name="Save").click()
-        await page.get_by_text("Saved. It is in force at the next turn.").wait_for()
+        await page.get_by_text("Saved. It applies from the next turn.").wait_for()
         assert await asked(house, "hello") == service.answer
         assert KEY not in await page.content()
 
@@ -131,7 +131,7 @@ async def test_a_part_that_does_not_start_is_saved_only_all_the_same(
         await bar.get_by_text("voice: openai: the voice service").wait_for()
         await check_accessibility(page)
         assert not house.stored.exists()
-        await bar.get_by_role("button", name="Save all the same").click()
+        await bar.get_by_role("button", name="Save anyway").click()
         await page.get_by_text("Saved. It is in force at the next turn.").wait_for()
         assert house.stored.exists()
 
@@ -210,7 +210,7 @@ async def test_a_server_of_tools_is_added_and_a_tool_switched_off(
             assert await page.evaluate("() => document.activeElement.type") == "checkbox"
             await check_accessibility(page)
             await page.locator(".save-bar").get_by_role("button", name="Save").click()
-            await page.get_by_text("Saved. It is in force").wait_for()
+            await page.get_by_text("Saved. It applies").wait_for()
             async with house.member("Kitchen") as device:
 
                 async def offered() -> set[str]:

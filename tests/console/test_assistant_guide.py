@@ -194,7 +194,7 @@ async def test_an_installation_goes_on_when_the_page_is_left(
         await visit.context.route("**/assistant/install", installing)
         page = await begin(visit, "#/assistant/setup/asr")
         await to_the_trial(page, ears="moonshine")
-        await page.get_by_text("Installing what is needed: Free speech: Moonshine").wait_for()
+        await page.get_by_text("Installing what is needed: Anything you say: Moonshine").wait_for()
         await page.get_by_text("Downloading one.whl").wait_for()
         await page.get_by_role("link", name="Assistant", exact=True).click()
         await page.get_by_text("Installing what is needed").wait_for()
@@ -205,8 +205,10 @@ async def test_an_installation_goes_on_when_the_page_is_left(
         assert begun == [{"choices": ["asr.moonshine"]}]
         state.update(state="failed", error="there is no network; by itself: make extra")
         await page.get_by_text("there is no network").wait_for()
-        await page.get_by_role("button", name="Take instead: Free speech: SenseVoice").wait_for()
-        await page.get_by_role("button", name="Take instead: Commands only").click()
+        await page.get_by_role(
+            "button", name="Use instead: Anything you say: SenseVoice"
+        ).wait_for()
+        await page.get_by_role("button", name="Use instead: Commands only").click()
         await tried(page, "asr", "agent", "tts")
 
 
@@ -258,7 +260,7 @@ async def test_what_does_not_start_after_its_trial_is_saved_only_all_the_same(
         await page.get_by_text("Nothing is saved yet.").wait_for()
         await page.get_by_text("ears: openai: the speech recognition service").wait_for()
         assert not house.stored.exists()
-        await page.get_by_role("button", name="Save all the same").click()
+        await page.get_by_role("button", name="Save anyway").click()
         await page.wait_for_url("**#/add")
         assert house.stored.exists()
 
@@ -277,6 +279,6 @@ async def test_what_is_slow_is_said_with_what_is_faster(
         page = await begin(visit, "#/assistant/setup/asr")
         await to_the_trial(page, ears="commands")
         await page.get_by_text("An answer will begin about 4.7 s after").wait_for()
-        await page.get_by_text("With Free speech: Moonshine it would be").wait_for()
-        await page.get_by_role("button", name="Take Free speech: Moonshine instead").wait_for()
+        await page.get_by_text("With Anything you say: Moonshine it would be").wait_for()
+        await page.get_by_role("button", name="Use Anything you say: Moonshine instead").wait_for()
         await check_accessibility(page)

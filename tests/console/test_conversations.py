@@ -94,7 +94,7 @@ async def test_turns_are_found_by_words(house: ConsoleHouse, open_visit: OpenVis
     page = visit.page
     found = page.locator(".found-turn")
     await visit.enter("#/conversations")
-    await expect(page.get_by_text("No conversation is on record.")).to_be_visible()
+    await expect(page.get_by_text("No conversation is recorded yet.")).to_be_visible()
     await furnish(house)
     await page.reload()
     await expect(found).to_have_count(6)
@@ -152,7 +152,7 @@ async def test_turns_are_found_by_filters(
     await expect(found).to_have_count(3)
 
     async with page.expect_download() as waiting:
-        await page.get_by_role("button", name="Save what was found").click()
+        await page.get_by_role("button", name="Save as a file").click()
     download = await waiting.value
     assert download.suggested_filename == "conversations.json"
     await download.save_as(tmp_path / "found.json")
@@ -166,7 +166,7 @@ async def test_turns_are_found_by_filters(
     await expect(found).to_have_count(2)
 
     await page.get_by_label("Day", exact=True).fill("2020-02-02")
-    await expect(page.get_by_text("No turn fits.")).to_be_visible()
+    await expect(page.get_by_text("No turn matches.")).to_be_visible()
     await visit.go("#/conversations?q=story&outcome=answered")  # a link from elsewhere
     await expect(found).to_have_count(1)
     await expect(page.get_by_label("Words that were said")).to_have_value("story")
@@ -216,7 +216,7 @@ async def test_a_search_goes_on_where_the_server_has_stopped(
     await page.route("**/api/v1/turns?**", answer)
     await visit.enter("#/conversations?q=zebra")
     await page.get_by_role("button", name="Search further back").click()
-    await expect(page.get_by_text("No turn fits.")).to_be_visible()
+    await expect(page.get_by_text("No turn matches.")).to_be_visible()
     assert len(asked) == 25
     assert asked[:2] == ["", "99%2F1%2Fs"]
 
@@ -255,7 +255,7 @@ async def test_the_week_in_figures(house: ConsoleHouse, open_visit: OpenVisit) -
     await expect(card).to_contain_text("6 turns, of which 2 were not understood or failed.")
     values = card.locator("[role=slider]")
     await expect(values).to_have_count(3)
-    wait = card.get_by_role("slider", name="Median wait over time")
+    wait = card.get_by_role("slider", name="Typical wait over time")
     await wait.focus()
     await wait.press("Home")
     await expect(wait).to_have_attribute("aria-valuetext", re.compile("^–, "))

@@ -70,7 +70,7 @@ async def test_a_conversation_is_seen_as_it_happens(
         cut = page.locator("vx-turn").last
         await expect(cut.locator("del")).to_be_visible()
         await expect(cut.locator(".badge")).to_have_text("interrupted")
-        await page.get_by_text("Events as they come").click()
+        await page.get_by_text("Raw events").click()
         await expect(page.locator(".raw")).to_contain_text("speech.interrupted")
 
 
@@ -110,13 +110,13 @@ async def test_a_device_is_asked_to_speak_and_use_its_tools(
     async with house.member("Kitchen", device_id=KITCHEN, mode="manual") as device:
         await visit.enter(f"#/device/{KITCHEN.replace(':', '%3A')}")
         page = visit.page
-        await page.get_by_label("Words").fill("Dinner is ready.")
+        await page.get_by_label("What to say").fill("Dinner is ready.")
         await page.get_by_role("button", name="Say", exact=True).click()
         await expect(page.locator("vx-turn").last).to_contain_text("Dinner is ready.")
         await expect(page.locator("vx-state")).to_have_text("Ready")
-        await page.get_by_label("Words").fill("what time is it")
+        await page.get_by_label("What to say").fill("what time is it")
         await page.get_by_role("button", name="Ask", exact=True).click()
-        await expect(page.get_by_text(re.compile("It answered: It is "))).to_be_visible()
+        await expect(page.get_by_text(re.compile("The answer: It is "))).to_be_visible()
 
         await page.get_by_role("tab", name="Tools").click()
         tool = page.locator("details.tool-card", has_text="self.audio_speaker.set_volume")
@@ -153,11 +153,11 @@ async def test_what_cannot_work_while_a_device_sleeps_is_off(
     here = page.locator(".nav-link[aria-current=page]")
     await expect(here).to_have_text("Devices")
     await page.get_by_role("tab", name="Tools").click()
-    await expect(page.get_by_text("Those that it had last")).to_be_visible()
+    await expect(page.get_by_text("The tools it had last")).to_be_visible()
     await expect(page.locator("code", has_text="self.audio_speaker.set_volume")).to_be_visible()
     await expect(page.locator("details.tool-card")).to_have_count(0)
 
-    await page.get_by_label("Words").fill("Dinner is ready.")
+    await page.get_by_label("What to say").fill("Dinner is ready.")
     await page.get_by_role("button", name="Say it when it wakes").click()
     await expect(page.locator(".toast.good")).to_contain_text("when it next connects")
     await page.get_by_role("link", name="Devices").first.click()
@@ -221,14 +221,14 @@ async def test_the_past_is_saved_and_erased(
     one = page.locator("details.conversation")
     async with house.member("Kitchen", device_id=KITCHEN, mode="manual") as device:
         await visit.enter(f"#/device/{KITCHEN.replace(':', '%3A')}/past")
-        await expect(page.get_by_text("No conversation is on record.")).to_be_visible()
+        await expect(page.get_by_text("No conversation is recorded yet.")).to_be_visible()
         await device.type_text("what time is it")
         await expect(one).to_have_count(1)  # it follows
     await one.locator("summary").first.click()
     await expect(one.locator("vx-turn .bubble.assistant")).to_contain_text("It is ")
 
     async with page.expect_download() as waiting:
-        await page.get_by_role("button", name="Save all").click()
+        await page.get_by_role("button", name="Save all as a file").click()
     download = await waiting.value
     assert download.suggested_filename == "Kitchen.json"
     await download.save_as(tmp_path / "kitchen.json")
@@ -242,7 +242,7 @@ async def test_the_past_is_saved_and_erased(
     await page.get_by_role("button", name="Erase all").click()
     await dialog.get_by_role("button", name="Erase").click()
     await expect(dialog).to_be_hidden()
-    await expect(page.get_by_text("No conversation is on record.")).to_be_visible()
+    await expect(page.get_by_text("No conversation is recorded yet.")).to_be_visible()
 
 
 async def test_several_devices_get_a_profile_at_once(

@@ -116,7 +116,9 @@ async def test_a_device_that_waits_leads_to_its_code(
     device, starting = await house.visitor(house.device(device_id=ATTIC))
     shown = await device.wait_for_activation()
     assert shown.code
-    await expect(trouble(page, shown.code)).to_contain_text("A new esp-box-3 waits to be added.")
+    await expect(trouble(page, shown.code)).to_contain_text(
+        "A new esp-box-3 is waiting to be added."
+    )
     await trouble(page, shown.code).get_by_role("link", name="Add it").click()
     await expect(page.get_by_label("Code", exact=True)).to_have_value(shown.code)
     await page.get_by_role("button", name="Add", exact=True).click()
@@ -124,7 +126,7 @@ async def test_a_device_that_waits_leads_to_its_code(
     await page.locator(".add-there").wait_for()
     await page.get_by_role("link", name="Home").click()
     await expect(page.locator(".home-cards vx-state")).to_have_text("Ready")
-    await expect(trouble(page, "waits to be added")).to_have_count(0)
+    await expect(trouble(page, "is waiting to be added")).to_have_count(0)
     await device.close()
 
 

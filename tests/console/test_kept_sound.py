@@ -72,7 +72,7 @@ async def test_what_was_said_is_heard_again(house: ConsoleHouse, open_visit: Ope
         async with http.put(path, json={"profile": "heard"}) as answer:
             assert answer.status == 200
         await expect(page.locator(".recording")).to_have_text(
-            "What is said here is kept as sound for 7 days."
+            "What is said to this device is recorded and kept for 7 days."
         )
         await expect(page.locator(".recording")).to_be_visible()
         await device.reconnect()

@@ -61,8 +61,8 @@ async def test_a_reminder_is_set_heard_and_cancelled(
         visit = await open_visit(remembering)
         await visit.enter("#/memory")
         page = visit.page
-        waiting, over = card(page, "To be said"), card(page, "Past")
-        await waiting.get_by_text("Nothing is to be said.").wait_for()
+        waiting, over = card(page, "Coming up"), card(page, "Past")
+        await waiting.get_by_text("Nothing is coming up.").wait_for()
 
         await page.get_by_role("button", name="New reminder").click()
         there = dialog(page).get_by_label("Device").locator("option")
@@ -72,7 +72,7 @@ async def test_a_reminder_is_set_heard_and_cancelled(
         await pressed(dialog(page), "Save")
         # Nothing is pressed any more: the stream of events says that it was heard.
         heard = over.locator("li", has_text="feed the cat")
-        await heard.get_by_text("Heard", exact=True).wait_for()
+        await heard.get_by_text("Said", exact=True).wait_for()
         assert any("feed the cat" in reply.text for reply in kitchen.replies)
 
         await page.get_by_role("button", name="New reminder").click()
@@ -139,7 +139,7 @@ async def test_a_person_is_remembered_and_removed(
         await page.get_by_role("button", name="Give a device").click()
         await dialog(page).get_by_label("Device").select_option(KITCHEN)
         await pressed(dialog(page), "Give")
-        await page.get_by_label("A new fact").fill("is allergic to nuts")
+        await page.get_by_label("New fact").fill("is allergic to nuts")
         await page.get_by_role("button", name="Add", exact=True).click()
         await page.get_by_role("button", name="Edit “is allergic to nuts”").click()
         await dialog(page).get_by_role("textbox").fill("is allergic to milk")
@@ -168,7 +168,7 @@ async def test_a_person_is_remembered_and_removed(
         assert (await read(http, "/people/Ann/facts"))["facts"] == ["is allergic to milk"]
         await page.get_by_role("button", name="Remove", exact=True).click()
         await pressed(dialog(page), "Remove")
-        await page.get_by_text("Nobody is known yet.").wait_for()
+        await page.get_by_text("Nobody has been added yet.").wait_for()
         assert (await read(http, "/people"))["people"] == []
 
 

@@ -104,7 +104,7 @@ async def test_a_profile_is_written_and_used(house: ConsoleHouse, open_visit: Op
         await unfold(page, "words")
         await field(page, "wake_reply").fill(GREETING)
         bar = page.locator(".save-bar")
-        await bar.get_by_text("Language: as the settings say → en · Greeting: ").wait_for()
+        await bar.get_by_text("Language: general settings → en · Greeting: ").wait_for()
         await bar.get_by_text("Unsaved changes, for 1 device").wait_for()
         await bar.get_by_role("button", name="What will change").click()
         change = page.locator(".changes li", has_text="wake_reply")
@@ -161,7 +161,7 @@ async def test_a_voice_is_heard_before_it_is_chosen(
     await until_async(loud, what="the sample")
     nothing = page.locator(".save-bar").get_by_text("Nothing is changed.")
     assert await nothing.is_visible(), "to hear a voice changes nothing"
-    inherited = page.get_by_role("radio", name="as the settings say")
+    inherited = page.get_by_role("radio", name="general settings")
     assert await inherited.is_checked()
     await page.get_by_role("radio", name="German").check()
     assert not await inherited.is_checked()
@@ -204,7 +204,7 @@ async def test_a_profile_is_tried_before_it_is_saved(
         await field(page, "wake_reply").fill(GREETING)
         await page.locator(".save-bar .what", has_text="Greeting").wait_for()
         voice = page.get_by_role("region", name="Try it by voice")
-        await voice.get_by_role("button", name="Try on it").click()
+        await voice.get_by_role("button", name="Try on this device").click()
         banner = page.locator(".trial-banner")
         await banner.get_by_text("Kitchen tries this profile").wait_for()
 
@@ -215,7 +215,7 @@ async def test_a_profile_is_tried_before_it_is_saved(
         await banner.get_by_role("button", name="End the trial").click()
         await banner.wait_for(state="hidden")
         assert await tried(http, device.config.device_id) is None
-        await voice.get_by_role("button", name="Try on it").click()
+        await voice.get_by_role("button", name="Try on this device").click()
         await banner.wait_for()
 
         await page.get_by_role("link", name="Devices", exact=True).click()

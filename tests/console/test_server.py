@@ -231,7 +231,7 @@ async def test_a_token_is_made_shown_once_and_revoked(
     await dialog.get_by_role("button", name="Create").click()
     await shown(page, ".dialog .notice.bad", "Choose what").wait_for()  # no scope: no token
     await dialog.get_by_role("checkbox", name="devices:read").check()
-    await dialog.get_by_label("Valid for days").fill("7")
+    await dialog.get_by_label("Valid for (days)").fill("7")
     await check_accessibility(page)
     await dialog.get_by_role("button", name="Create").click()
     await dialog.wait_for(state="detached")
@@ -292,7 +292,7 @@ async def test_the_password_is_changed(house: ConsoleHouse, open_visit: OpenVisi
     await form.get_by_label("New password", exact=True).fill(NEW_PASSWORD)
     await form.get_by_label("New password again").fill(NEW_PASSWORD + "!")
     await send.click()
-    await form.get_by_text("not the same password").wait_for()
+    await form.get_by_text("The two passwords differ").wait_for()
     await form.get_by_label("New password again").fill(NEW_PASSWORD)
     await send.click()
     await form.get_by_text("the old password is wrong").wait_for()
@@ -317,8 +317,8 @@ async def test_firmware_is_uploaded_released_and_installed(
     async with house.member("Attic", device_id=DEVICE, board=BOARD) as device:
         await visit.enter("#/server/firmware")
         page = visit.page
-        await page.get_by_text("There is no image yet").wait_for()
-        await page.get_by_label("Image", exact=True).set_input_files(image)
+        await page.get_by_text("There is no firmware yet").wait_for()
+        await page.get_by_label("Firmware file", exact=True).set_input_files(image)
         await page.get_by_label("Board").fill("another-board")
         await page.get_by_role("button", name="Upload").click()
         await shown(page, ".toast.bad", BOARD).wait_for()

@@ -161,7 +161,7 @@ async def test_full_duplex_is_interrupted_by_voice(
 ) -> None:
     speech = await write_speech(tmp_path / "later.wav", VOLUME, lead_s=5.0)
     async with talking(playwright, open_house, speech) as talk:
-        await talk.choose("Full duplex")
+        await talk.choose("Microphone always on")
         await talk.press("Start talking")
         await talk.until_state("Listening")
         await talk.type(LONG)

@@ -57,7 +57,7 @@ async def say_and_teach(page: Page, device: SimulatedDevice, scope: str) -> None
     await said.fill(OWN)
     await dialog.get_by_label("that means").fill(MEANT)
     await dialog.get_by_role("button", name="Remember").click()
-    await expect(page.locator(".toast")).to_contain_text("from the next turn on")
+    await expect(page.locator(".toast")).to_contain_text("from the next turn")
     await expect(dialog).to_have_count(0)
 
 

@@ -94,7 +94,7 @@ async def _claim(visit: Visit) -> None:
     await page.get_by_role("link", name="Home").click()
     await page.get_by_role("link", name="Add it").click()
     await page.get_by_role("button", name="Add", exact=True).click()
-    await page.get_by_text("It is there").wait_for()
+    await page.get_by_text("It is connected").wait_for()
     await page.get_by_label("Name", exact=True).fill("Kitchen")
     await page.get_by_role("button", name="Save").click()
     await page.locator(".toast", has_text="Saved.").wait_for()
@@ -176,13 +176,13 @@ async def _keep_and_erase(visit: Visit, folder: Path) -> None:
     await page.get_by_role("tab", name="Earlier").click()
     await page.locator("details.conversation").first.wait_for()
     async with page.expect_download() as waiting:
-        await page.get_by_role("button", name="Save all").click()
+        await page.get_by_role("button", name="Save all as a file").click()
     await (await waiting.value).save_as(folder / "kitchen.json")
     turns = json.loads((folder / "kitchen.json").read_text("utf-8"))["turns"]
     assert TIME in [turn["heard"] for turn in turns]
     await page.get_by_role("button", name="Erase all").click()
     await page.get_by_role("dialog").get_by_role("button", name="Erase").click()
-    await expect(page.get_by_text("No conversation is on record.")).to_be_visible()
+    await expect(page.get_by_text("No conversation is recorded yet.")).to_be_visible()
 
 
 async def _sign_out(visit: Visit, home: ConsoleHouse) -> None:

@@ -12,8 +12,8 @@ addWords({
   en: {
     "login.title": "Sign in",
     "login.password": "Password",
-    "login.hint": "The command vixio console prints a link that signs in without it. The server made a password at its first start: it stands in the file api_password in its data folder. The command vixio api-password sets another one.",
-    "login.file": "The password stands in {file}; the command vixio api-password sets another one. The command vixio console prints a link that signs in without it.",
+    "login.hint": "The command vixio console prints a link that signs in without it. The server made a password at its first start: it is in the file api_password in its data folder. The command vixio api-password sets another one.",
+    "login.file": "The password is in {file}; the command vixio api-password sets another one. The command vixio console prints a link that signs in without it.",
     "login.talk": "Just talk",
     "login.talk.text": "Try the assistant with this browser, without signing in.",
   },
