@@ -2,7 +2,7 @@
 
 import { duration } from "../lib/format.js";
 import { h } from "../lib/dom.js";
-import { t } from "../lib/i18n.js";
+import { listed, t } from "../lib/i18n.js";
 
 /** @typedef {{name: string, ms: number}} Stage `ms`: how long it took */
 
@@ -15,7 +15,7 @@ export const SLOW_MS = 2_000;
  */
 export function stageBar(stages) {
   const whole = stages.reduce((sum, each) => sum + each.ms, 0);
-  const words = stages.map((each) => `${t(`stage.${each.name}`)} ${duration(each.ms)}`).join(", ");
+  const words = listed(stages.map((each) => `${t(`stage.${each.name}`)} ${duration(each.ms)}`));
   const bar = h("div", { class: "stage-bar", role: "img", "aria-label": words });
   const legend = h("ul", { class: "stage-legend" }, h("li", null, h("b", null, t("stage.all", { ms: duration(whole) }))));
   for (const { name, ms } of stages) {

@@ -57,6 +57,11 @@ export function t(key, values = {}) {
   return text.replace(/\{(\w+)\}/g, (whole, name) => String(values[name] ?? whole));
 }
 
+/** Several names in one sentence. @param {string[]} names */
+export function listed(names) {
+  return names.join(t("list.between"));
+}
+
 /** Whether there are words for a key. @param {string} key */
 export function has(key) {
   return key in all[current] || key in all.en;

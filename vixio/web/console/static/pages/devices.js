@@ -9,7 +9,7 @@ import { toast } from "../components/toast.js";
 import { get, part, patch, post, put, remove } from "../lib/api.js";
 import { Devices, stateNow } from "../lib/devices.js";
 import { fill, h, setText } from "../lib/dom.js";
-import { t } from "../lib/i18n.js";
+import { listed, t } from "../lib/i18n.js";
 import { href } from "../lib/router.js";
 import "../words/devices.js";
 
@@ -167,7 +167,7 @@ export function page({ root, signal, title }) {
     );
   }
 
-  const names = () => [...chosen].map((id) => devices.all.get(id)?.name || id).slice(0, 12).join(", ");
+  const names = () => listed([...chosen].map((id) => devices.all.get(id)?.name || id).slice(0, 12));
 
   async function forgetAll() {
     await confirmed({

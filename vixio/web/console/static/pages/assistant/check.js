@@ -6,7 +6,7 @@ import { icon } from "../../components/icon.js";
 import { toast } from "../../components/toast.js";
 import { get } from "../../lib/api.js";
 import { fill, h, setText } from "../../lib/dom.js";
-import { t } from "../../lib/i18n.js";
+import { listed, t } from "../../lib/i18n.js";
 import { go, href } from "../../lib/router.js";
 import { contentOf, forget } from "./answers.js";
 import { Installer } from "./install.js";
@@ -98,7 +98,7 @@ export function check(context) {
     const sections = parts();
     const found = kinds.map((kind) => ({ kind, choice: other(kind) })).filter(({ kind, choice }) => choice && choice !== choiceOf(kind, sections[kind], choices));
     if (!found.length || found.length < kinds.length) return null;
-    const names = found.map(({ kind, choice }) => nameOf(kind, choice?.section, choices)).join(", ");
+    const names = listed(found.map(({ kind, choice }) => nameOf(kind, choice?.section, choices)));
     return button(t("assistant.install.instead", { names }), () => {
       for (const { kind, choice } of found) take(kind, /** @type {import("./parts.js").Choice} */ (choice));
       return run();

@@ -3,7 +3,7 @@
 import { notice } from "../../components/controls.js";
 import { get, post } from "../../lib/api.js";
 import { fill, h, setText } from "../../lib/dom.js";
-import { has, t } from "../../lib/i18n.js";
+import { has, listed, t } from "../../lib/i18n.js";
 import { poll } from "../../lib/poll.js";
 
 const EVERY_MS = 1_000;
@@ -59,7 +59,7 @@ export class Installer {
     const running = found.state === "running";
     this.element.hidden = !running;
     if (!running) return;
-    setText(this.#words, t("assistant.installing.names", { names: found.names.map(named).join(", ") }));
+    setText(this.#words, t("assistant.installing.names", { names: listed(found.names.map(named)) }));
     setText(this.#time, t("assistant.installing.since", { s: Math.round(found.seconds) }));
     setText(this.#line, found.line);
   }

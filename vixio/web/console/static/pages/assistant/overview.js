@@ -8,7 +8,7 @@ import { time } from "../../components/time.js";
 import { toast } from "../../components/toast.js";
 import { get, post } from "../../lib/api.js";
 import { fill, h, setText } from "../../lib/dom.js";
-import { t } from "../../lib/i18n.js";
+import { listed, t } from "../../lib/i18n.js";
 import { guardPlace, href } from "../../lib/router.js";
 import { login } from "../../lib/session.js";
 import { Draft, differences } from "../profiles/draft.js";
@@ -295,7 +295,7 @@ function saveBar(settings, show) {
     undo.hidden = dirty;
     fill(wrong); // that was about another content
     const names = [...new Set(differences(draft.stored, draft.content).map((each) => each.path.split(/[.[]/)[0]))];
-    if (dirty) setText(words, t("assistant.unsaved", { names: names.map((each) => t(`assistant.section.${each}`)).join(", ") }));
+    if (dirty) setText(words, t("assistant.unsaved", { names: listed(names.map((each) => t(`assistant.section.${each}`))) }));
     else fill(words, t("assistant.saved"), " ", state.changed_at ? time(state.changed_at) : null);
   };
   draft.addEventListener("change", look, { signal: settings.signal });

@@ -48,7 +48,7 @@ export class Awake {
     if (shown === this.#sleepers) return;
     this.#sleepers = shown;
     this.#asleep.hidden = !those.length;
-    fill(this.#asleep, t("home.asleep"), " ", ...names.flatMap((each, at) => [at ? ", " : "", h("a", { href: href(["device", each.id]) }, nameOf(each))]),
+    fill(this.#asleep, t("home.asleep"), " ", ...names.flatMap((each, at) => [at ? t("list.between") : "", h("a", { href: href(["device", each.id]) }, nameOf(each))]),
       ...(those.length > MOST ? [" ", h("a", { href: href(["devices"]) }, t("home.asleep.more", { count: those.length - MOST }))] : []));
   }
 }

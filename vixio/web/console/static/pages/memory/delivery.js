@@ -2,7 +2,7 @@
 
 import { badge } from "../../components/controls.js";
 import { timeOfDay } from "../../lib/format.js";
-import { t } from "../../lib/i18n.js";
+import { listed, t } from "../../lib/i18n.js";
 
 export const DAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 
@@ -36,7 +36,7 @@ export function ruleWords({ rule, due_at }) {
   const time = timeOfDay(due_at);
   if (chosen.length === DAYS.length) return t("reminders.daily", { time });
   if (chosen.join() === DAYS.slice(0, 5).join()) return t("reminders.weekdays", { time });
-  return t("reminders.on-days", { days: chosen.map((each) => t(`reminders.day.${each}`)).join(", "), time });
+  return t("reminders.on-days", { days: listed(chosen.map((each) => t(`reminders.day.${each}`))), time });
 }
 
 /** @param {number} value @param {number} by */

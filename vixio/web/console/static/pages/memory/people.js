@@ -6,7 +6,7 @@ import { toast } from "../../components/toast.js";
 import { ApiError, get, post } from "../../lib/api.js";
 import { Devices } from "../../lib/devices.js";
 import { fill, h } from "../../lib/dom.js";
-import { t } from "../../lib/i18n.js";
+import { listed, t } from "../../lib/i18n.js";
 import { deviceName } from "../../lib/names.js";
 import { go, href } from "../../lib/router.js";
 import { aboutMemory, follow, has, Keyed, memories, searchField } from "./parts.js";
@@ -53,7 +53,7 @@ export function people(panel, signal) {
       h("li", { class: "line" },
         h("div", { class: "line-main" },
           h("a", { class: "line-name", href: href(["memory", "people", each.id]) }, each.name),
-          h("p", { class: "small muted" }, names(each).join(", "))),
+          h("p", { class: "small muted" }, listed(names(each)))),
         h("p", { class: "line-more small muted" },
           [t("people.devices.count", { count: each.devices.length }), t("dm.facts", { count: remembered.get(each.id)?.facts ?? 0 })].join(" · "))));
     if (list.parentElement !== place) fill(place, list);

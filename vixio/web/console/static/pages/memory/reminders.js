@@ -83,7 +83,7 @@ export function reminders(panel, signal) {
     const online = devices.all.get(each.device_id)?.online ?? each.online;
     return h("li", { class: "line" },
       head(each,
-        h("span", null, dateTime(each.due_at)), h("span", null, "(", time(each.due_at), ")"),
+        h("span", null, dateTime(each.due_at)), h("span", null, time(each.due_at)),
         each.rule ? h("span", null, t("reminders.repeats", { rule: ruleWords(each) })) : null,
         each.created_by ? h("span", null, t("reminders.by", { who: actorWords(each.created_by, devices.all) })) : null,
         !online && each.due_at < Date.now() ? h("span", null, t("reminders.offline")) : null),

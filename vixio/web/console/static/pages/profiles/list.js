@@ -7,7 +7,7 @@ import { get, part, post } from "../../lib/api.js";
 import { Devices } from "../../lib/devices.js";
 import { fill, h } from "../../lib/dom.js";
 import { watch } from "../../lib/feed.js";
-import { t } from "../../lib/i18n.js";
+import { listed, t } from "../../lib/i18n.js";
 import { href } from "../../lib/router.js";
 import { createProfile } from "./create.js";
 import { removeProfile } from "./remove.js";
@@ -61,7 +61,7 @@ export async function list({ root, signal }) {
   /** @param {any} profile */
   function row({ name, content, changed_at }) {
     const its = [...devices.all.values()].filter((each) => each.profile === name);
-    const names = its.slice(0, 4).map((each) => each.name || each.id).join(", ");
+    const names = listed(its.slice(0, 4).map((each) => each.name || each.id));
     const facts = [content.language, [content.tts].flat()[0]?.voice ?? [content.tts].flat()[0]?.name, content.agent?.model ?? content.agent?.name].filter((each) => typeof each === "string");
     return h("li", { class: "profile" },
       h("div", { class: "stack-tight" },

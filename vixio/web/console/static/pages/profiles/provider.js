@@ -3,7 +3,7 @@
 
 import { notice, select } from "../../components/controls.js";
 import { fill, h } from "../../lib/dom.js";
-import { t } from "../../lib/i18n.js";
+import { listed, t } from "../../lib/i18n.js";
 import { bind, boundOption } from "./bound.js";
 import { same } from "./draft.js";
 
@@ -137,7 +137,7 @@ export function missingProviders(editor, kind) {
   const missing = editor.form.providers[kind].filter((/** @type {any} */ each) => !each.installed);
   if (!missing.length) return null;
   return h("details", { class: "small" },
-    h("summary", null, t("profiles.missing.others", { names: missing.map((/** @type {any} */ each) => each.name).join(", ") })),
+    h("summary", null, t("profiles.missing.others", { names: listed(missing.map((/** @type {any} */ each) => each.name)) })),
     h("dl", null, ...missing.flatMap((/** @type {any} */ each) => [h("dt", null, each.name), h("dd", null, h("code", null, each.remedy))])));
 }
 

@@ -3,7 +3,7 @@
 import { confirmed } from "../../components/dialog.js";
 import { toast } from "../../components/toast.js";
 import { part, remove } from "../../lib/api.js";
-import { t } from "../../lib/i18n.js";
+import { listed, t } from "../../lib/i18n.js";
 
 /**
  * Resolves with whether it was removed.
@@ -12,7 +12,7 @@ import { t } from "../../lib/i18n.js";
  */
 export async function removeProfile(name, devices, begun) {
   const its = [...devices.all.values()].filter((each) => each.profile === name);
-  const names = its.slice(0, 12).map((each) => each.name || each.id).join(", ");
+  const names = listed(its.slice(0, 12).map((each) => each.name || each.id));
   const done = await confirmed({
     title: t("profiles.remove.title", { name }),
     text: its.length ? t("profiles.remove.devices", { count: its.length, names: its.length > 12 ? `${names}, …` : names }) : t("profiles.remove.none"),

@@ -8,7 +8,7 @@ import { ApiError, get, part, post, remove } from "../../lib/api.js";
 import { fill, h } from "../../lib/dom.js";
 import { watch } from "../../lib/feed.js";
 import { dateTime } from "../../lib/format.js";
-import { t } from "../../lib/i18n.js";
+import { listed, t } from "../../lib/i18n.js";
 import { drawAudit, readAudit } from "./audit.js";
 import { reading } from "./reading.js";
 import { tokens } from "./tokens.js";
@@ -88,7 +88,7 @@ function drawLogins(place, found, again) {
   function endAll() {
     return confirmed({
       title: t("server.logins.end-all.title", { count: others.length }),
-      text: others.map((each) => browser(each.user_agent)).join(", "),
+      text: listed(others.map((each) => browser(each.user_agent))),
       act: t("server.logins.end-all"),
       run: async () => {
         const results = await Promise.allSettled(others.map((each) => remove(`/logins/${part(each.id)}`)));

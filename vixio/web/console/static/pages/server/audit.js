@@ -5,7 +5,7 @@ import { get } from "../../lib/api.js";
 import { devicesById } from "../../lib/devices.js";
 import { fill, h } from "../../lib/dom.js";
 import { dateTime } from "../../lib/format.js";
-import { has, t } from "../../lib/i18n.js";
+import { has, listed, t } from "../../lib/i18n.js";
 import { actorWords, deviceName } from "../../lib/names.js";
 import { pathWords } from "../profiles/changes.js";
 import "../../words/memory.js";
@@ -55,10 +55,10 @@ function detailWords({ action, detail, target }, { devices, people }) {
   /** @param {string} key @param {any} value @returns {string} */
   const value = (key, value) => {
     const texts = (Array.isArray(value) ? value : String(value).split(", ")).map(String);
-    if (key === "device" || key === "devices") return texts.map((each) => deviceName(devices, each)).join(", ");
+    if (key === "device" || key === "devices") return listed(texts.map((each) => deviceName(devices, each)));
     if (key === "person") return people.get(value) ?? value;
     if (key === "kind" && has(`reminders.kind.${value}`)) return t(`reminders.kind.${value}`);
-    if (key === "keys") return texts.map(pathWords).join(", ");
+    if (key === "keys") return listed(texts.map(pathWords));
     if (typeof value === "boolean") return t(value ? "profiles.yes" : "profiles.no");
     return typeof value === "object" && !Array.isArray(value) ? JSON.stringify(value) : texts.join(", ");
   };

@@ -8,7 +8,7 @@ import { get, part, post, remove, request } from "../../lib/api.js";
 import { fill, h } from "../../lib/dom.js";
 import { watch } from "../../lib/feed.js";
 import { bytes, dateTime, number } from "../../lib/format.js";
-import { t } from "../../lib/i18n.js";
+import { listed, t } from "../../lib/i18n.js";
 import { ATTEMPT_KINDS, attempts, attemptState } from "./attempts.js";
 import { reading } from "./reading.js";
 import { releaseDialog } from "./release.js";
@@ -133,9 +133,9 @@ function entry(image, again) {
 /** @param {any} release */
 function releaseLabel(release) {
   if (!release) return badge(t("server.release.none"));
-  const to = [
+  const to = listed([
     release.percent ? t("server.release.percent", { percent: number(release.percent, { maximumFractionDigits: 2 }) }) : "",
     release.devices.length ? t("server.release.devices", { count: release.devices.length }) : "",
-  ].filter(Boolean).join(", ");
+  ].filter(Boolean));
   return release.paused ? badge(t("server.release.paused", { to }), "warn") : badge(t("server.release.to", { to }), "good");
 }
