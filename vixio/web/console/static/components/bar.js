@@ -19,7 +19,7 @@ export function stageBar(stages) {
   const bar = h("div", { class: "stage-bar", role: "img", "aria-label": words });
   const legend = h("ul", { class: "stage-legend" }, h("li", null, h("b", null, t("stage.all", { ms: duration(whole) }))));
   for (const { name, ms } of stages) {
-    const told = `${t(`stage.${name}`)}: ${duration(ms)}, ${t(`stage.${name}.hint`)}`;
+    const told = t("list.of", { name: t(`stage.${name}`), value: listed([duration(ms), t(`stage.${name}.hint`)]) });
     const piece = h("span", { class: "stage-piece", "data-stage": name, title: told });
     piece.style.flexGrow = String(whole ? ms / whole : 1);
     bar.append(piece);

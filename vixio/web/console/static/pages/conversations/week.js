@@ -64,7 +64,7 @@ export function week(devices, signal) {
     if (!turns.length) return h("p", { class: "muted" }, t("conversations.slow.none", { limit: duration(SLOW_MS) }));
     return h("ol", { class: "slow-turns" }, ...turns.slice(0, NAMED).map((turn) =>
       h("li", null,
-        when(turn.at), " ", momentLink(devices, turn), ": ",
+        when(turn.at), " ", momentLink(devices, turn), t("list.of", { name: "", value: "" }),
         h("b", null, t("conversations.slow.part", { part: t(`stage.${turn.part}`).toLowerCase(), ms: duration(turn.part_ms), whole: duration(turn.wait_ms) })),
         turn.text ? h("p", { class: "small muted" }, turn.text) : null)));
   }

@@ -27,7 +27,7 @@ export function summary(changes) {
       const shown = value(key, each);
       return typeof shown === "string" ? shown : shown.textContent ?? "";
     });
-    return whole && old.length + now.length <= SHORT ? `${pathWords(key)}: ${old} → ${now}` : pathWords(key);
+    return whole && old.length + now.length <= SHORT ? t("list.of", { name: pathWords(key), value: `${old} → ${now}` }) : pathWords(key);
   }).join(" · ");
 }
 
