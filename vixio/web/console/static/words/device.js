@@ -63,7 +63,7 @@ addWords({
     "device.erase.one": "Erase this one",
     "device.erase.title": "Erase all that was said with {name}?",
     "device.erase.one.title": "Erase the conversation of {when} with {name}?",
-    "device.erase.text": "This cannot be taken back. What the assistant remembers is kept apart and stays.",
+    "device.erase.text": "This cannot be undone. What the assistant remembers is kept apart and stays.",
     "device.erased": "{count} turns were erased.",
     "device.erased.one": "One turn was erased.",
     "device.about": "About this device",
