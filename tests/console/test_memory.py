@@ -117,7 +117,7 @@ async def test_a_room_hears_an_announcement(
         await page.get_by_label("Rooms").check()
         await page.get_by_label("kitchen (one device)").check()
         await page.get_by_role("button", name="Announce", exact=True).click()
-        await page.get_by_text("1 of 1 heard it").wait_for()
+        await page.get_by_text("said on 1 of 1 devices").wait_for()
         assert any("Dinner is ready." in reply.text for reply in kitchen.replies)
         assert not any("Dinner is ready." in reply.text for reply in bath.replies)
 
