@@ -206,7 +206,7 @@ async def test_a_profile_is_tried_before_it_is_saved(
         voice = page.get_by_role("region", name="Try it by voice")
         await voice.get_by_role("button", name="Try on this device").click()
         banner = page.locator(".trial-banner")
-        await banner.get_by_text("Kitchen tries this profile").wait_for()
+        await banner.get_by_text("Kitchen is trying this profile").wait_for()
 
         async def strict() -> bool:
             return not await tells_time(device)
