@@ -17,7 +17,7 @@ import pytest_asyncio
 
 from tests.console.house import ConsoleHouse
 from tests.console.sound import microphone_file
-from tests.console.visit import Visit, launched, visiting
+from tests.console.visit import PATIENCE_MS, Visit, launched, visiting
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, Playwright
@@ -56,8 +56,9 @@ class OpenVisit(Protocol):
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def playwright() -> AsyncIterator[Playwright]:
     """The library that drives the browser."""
-    from playwright.async_api import async_playwright
+    from playwright.async_api import async_playwright, expect
 
+    expect.set_options(timeout=PATIENCE_MS)
     async with async_playwright() as driver:
         yield driver
 

@@ -10,7 +10,6 @@ import pytest
 
 from tests.console.conftest import OpenVisit
 from tests.console.house import ConsoleHouse
-from tests.console.visit import PATIENCE_MS
 
 if TYPE_CHECKING:
     from playwright.async_api import Locator, Page, Route
@@ -78,10 +77,10 @@ async def test_a_day_with_two_devices(house: ConsoleHouse, open_visit: OpenVisit
 
         reply = await device.type_text("what time is it")
         await expect(awake.locator(".home-words")).to_have_text(reply.text)
-        await expect(page.locator(".home-turns")).to_have_text("1 turn", timeout=PATIENCE_MS)
+        await expect(page.locator(".home-turns")).to_have_text("1 turn")
         await expect(page.get_by_text("All were answered.")).to_be_visible()
         await device.type_text("what is the capital of France")
-        await expect(page.locator(".home-turns")).to_have_text("2 turns", timeout=PATIENCE_MS)
+        await expect(page.locator(".home-turns")).to_have_text("2 turns")
         await expect(page.locator(".home-well")).to_be_visible()  # nothing is to be mended
         await page.get_by_role("link", name="1 not understood").click()
         await page.wait_for_url("**#/conversations?outcome=not_understood&day=*")

@@ -17,7 +17,6 @@ import pytest_asyncio
 
 from tests.console.conftest import OpenVisit
 from tests.console.house import ConsoleHouse
-from tests.console.talking import PATIENCE_MS
 from tests.support.waiting import until
 from vixio_bench.load.registered import registry_of
 
@@ -128,7 +127,7 @@ async def test_a_thousand_devices_are_found_and_follow(
     async with crowded.api() as http:
         for each in range(CHANGED):
             await rename(http, each, f"Moved {each}")
-    await expect(page.locator(".device")).to_have_count(CHANGED, timeout=PATIENCE_MS)
+    await expect(page.locator(".device")).to_have_count(CHANGED)
     # Three are read one by one in a quarter of a second, or all in two seconds (lib/devices.js).
     took = time.monotonic() - began
     assert len(asked) < CHANGED
@@ -146,7 +145,7 @@ async def test_a_device_that_begins_to_match_is_listed(
     await expect(page.get_by_text("No device matches.")).to_be_visible()
     async with crowded.api() as http:
         await rename(http, 5, "Moved")
-    await expect(page.locator(".device")).to_have_count(1, timeout=PATIENCE_MS)
+    await expect(page.locator(".device")).to_have_count(1)
 
 
 async def test_what_is_read_alone_is_newer_than_a_list_that_comes_late(

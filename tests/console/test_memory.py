@@ -13,7 +13,6 @@ import pytest_asyncio
 from tests.console.axe import check_accessibility
 from tests.console.conftest import OpenVisit
 from tests.console.house import ConsoleHouse
-from tests.console.visit import PATIENCE_MS
 
 if TYPE_CHECKING:
     from playwright.async_api import Locator, Page
@@ -198,7 +197,7 @@ async def test_the_memory_of_a_device_is_edited_and_erased(
         async with http.put(f"/api/v1{path}/summary", json=body) as answer:
             assert answer.status == 200
         summary = page.get_by_label("Of what was said")
-        await expect(summary).to_have_value("Asked for coffee.", timeout=PATIENCE_MS)
+        await expect(summary).to_have_value("Asked for coffee.")
 
         await page.get_by_role("button", name="Erase all").click()
         assert "Erase the memory of Kitchen?" in await dialog(page).inner_text()
