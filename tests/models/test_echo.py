@@ -97,7 +97,7 @@ async def test_a_voice_over_its_echo_stops_it() -> None:
             await device.say("tell a story")
             await until(lambda: len(device.heard) > 40, what="speech", seconds=60)
             spoken = await device.say("please stop it now")
-            reply = await device.wait_for_reply(after=1)
+            reply = await device.wait_for_reply(after=2)
             assert reply.text == "and now?"
             assert device.stt_texts == ["tell a story", "and now"]
             cut = device.replies[0]

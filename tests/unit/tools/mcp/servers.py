@@ -21,7 +21,7 @@ from vixio.tools.mcp.source import McpSource
 
 SUPPORT = Path(__file__).parents[3] / "support"
 SCRIPT = SUPPORT / "mcp_server.py"
-BOUND = 30.0
+BOUND = 90.0
 """Seconds for a server's process to come up on a busy machine."""
 
 _PATHS = {"sse": "/sse", "streamable_http": "/mcp"}
