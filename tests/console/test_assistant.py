@@ -120,7 +120,7 @@ async def test_a_part_that_does_not_start_is_saved_only_all_the_same(
         dialog = page.get_by_role("dialog")
         await choose(page, "service")
         await dialog.get_by_label("Key for OpenAI").fill(KEY)
-        await dialog.get_by_role("button", name="Take it").click()
+        await dialog.get_by_role("button", name="Use it").click()
         await dialog.wait_for(state="detached")
         service.key = "another one"
         house.fails = True
@@ -132,7 +132,7 @@ async def test_a_part_that_does_not_start_is_saved_only_all_the_same(
         await check_accessibility(page)
         assert not house.stored.exists()
         await bar.get_by_role("button", name="Save anyway").click()
-        await page.get_by_text("Saved. It is in force at the next turn.").wait_for()
+        await page.get_by_text("Saved. It applies from the next turn.").wait_for()
         assert house.stored.exists()
 
         chinese = await open_visit(house, language="zh")
