@@ -192,10 +192,10 @@ class Pacer(Playout):
         realtime mode: another device would begin to listen between.
         """
         await self.stopped()
-        if not self._paused or self._stopped or self.heard_ms() >= self._sent_ms:
+        until_ms = -(-(self.heard_ms() + DROPS_MS) // self._packet_ms) * self._packet_ms
+        if not self._paused or self._stopped or until_ms >= self._sent_ms:
             return
-        packets = -(-(self.heard_ms() + DROPS_MS) // self._packet_ms)
-        self._take_back(packets * self._packet_ms)
+        self._take_back(until_ms)
         self._opens_at = now() + self._settings.start_lead_ms / 1000
         await self._send(self._drop())
 
@@ -239,12 +239,15 @@ class Pacer(Playout):
 
     async def run(self) -> None:
         """Send until stopped, or finished and played out. Raises ConnectionClosed."""
-        while (item := await self._next()) is not None:
-            if isinstance(item, Spoken):
-                await self._send_sentence(item)
-            else:
-                await self._send_packets(item)
-        await self._play_out()
+        while True:
+            while (item := await self._next()) is not None:
+                if isinstance(item, Spoken):
+                    await self._send_sentence(item)
+                else:
+                    await self._send_packets(item)
+            await self._play_out()
+            if not self._queue:  # nothing was taken back meanwhile
+                return
 
     async def _next(self) -> bytes | Spoken | None:
         while not self._queue or self._paused:
