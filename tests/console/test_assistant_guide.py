@@ -258,7 +258,7 @@ async def test_what_does_not_start_after_its_trial_is_saved_only_all_the_same(
         visit.watch.expect(422, r"/assistant$")
         await page.get_by_role("button", name="Save and add a device").click()
         await page.get_by_text("Nothing is saved yet.").wait_for()
-        await page.get_by_text("speech recognition: openai: the speech recognition service").wait_for()
+        await page.get_by_text("speech recognition: openai: the speech").wait_for()
         assert not house.stored.exists()
         await page.get_by_role("button", name="Save anyway").click()
         await page.wait_for_url("**#/add")

@@ -86,8 +86,9 @@ class Endings:
     async def silence(self) -> None:
         """Send ``tts stop``, and have the device drop what it has not played.
 
-        It is told to speak again, which empties its decoder (see :meth:`vixio.core.pacer.Pacer.silence`), and soon
-        to stop. Only for a device with an open microphone. Raises ConnectionClosed.
+        It is told to speak again, which empties its decoder
+        (:meth:`vixio.core.pacer.Pacer.silence`), and soon to stop. Only for a device with an open
+        microphone. Raises ConnectionClosed.
         """
         async with self._stopping:
             self._held = False
