@@ -14,11 +14,12 @@ import argparse
 import asyncio
 import json
 import os
+import random
 import socket
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -40,6 +41,7 @@ from vixio_bench.speech_corpus import Expected, load_corpus
 from vixio_bench.speech_sets import VOICES, distance, processes_mb, units
 
 READY_S: Final = 120.0
+PORTS: Final = range(20_000, 32_000)
 TURN_S: Final = 120.0
 """Bounds for a slow machine; what is measured does not depend on them."""
 
@@ -217,10 +219,13 @@ async def _ready(process: asyncio.subprocess.Process, url: str, log: Path) -> No
 
 
 def _free_ports(count: int) -> list[int]:
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    found = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
+    """Return ports of no range from which systems take those of connections: they stay free."""
+    found: list[int] = []
+    for port in random.sample(PORTS, len(PORTS)):
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            found.append(port)
+        if len(found) == count:
+            break
     return found
 
 

@@ -18,7 +18,9 @@ pytestmark = [
 
 def test_both_english_sets_are_measured(capsys: pytest.CaptureFixture[str]) -> None:
     assert sets.main(["offline", "natural", "--sentences", "2", "--json"]) == 0
-    offline, natural = json.loads(capsys.readouterr().out)["sets"]
+    told = capsys.readouterr()
+    assert not told.err
+    offline, natural = json.loads(told.out)["sets"]
     assert (offline["commands"], offline["words"]) == (2, 0)
     assert len(offline["waits_ms"]) == 2
     assert natural["commands"] == 2
