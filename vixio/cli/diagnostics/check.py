@@ -103,6 +103,8 @@ def _parts(settings: Settings) -> Iterator[tuple[str, Probe, Settings]]:
     """
     each_profile = list(profiles(settings))
     for name, probe in PROBES.items():
+        if probe is try_smart_turn and not settings.listening.smart_turn:
+            continue  # few use it
         tried: set[tuple[ProviderSection | None, str]] = set()
         for place, of_profile in each_profile:
             if place and name not in _OF_DEVICES:

@@ -61,8 +61,6 @@ async def try_vad(settings: Settings) -> str:
 
 async def try_smart_turn(settings: Settings) -> str:
     """Return how long the second opinion on the end of a turn takes; it gets silence."""
-    if not settings.listening.smart_turn:
-        return "off: the words alone decide (listening.smart_turn)"
     from vixio.providers.smart_turn import SmartTurnModel
 
     model = await asyncio.to_thread(SmartTurnModel)

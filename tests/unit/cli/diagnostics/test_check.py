@@ -35,7 +35,7 @@ from vixio.providers.registry import ProviderFactory, ProviderKind
 from vixio.settings import Settings
 from vixio.testing import ScriptedAgentBackend, ScriptedASR, ScriptedTTS, ScriptedVAD
 
-PARTS = ["settings", *PROBES]
+PARTS = ["settings", *(each for each in PROBES if each != "smart-turn")]
 
 
 class NoOptions(BaseModel):
