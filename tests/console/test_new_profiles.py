@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.console.axe import check_accessibility
 from tests.console.house import ConsoleHouse
-from tests.console.test_profiles import enter, field, make, stored, until_async, write
+from tests.console.test_profiles import enter, field, make, stored, write
 from tests.console.visit import PHONE
 from vixio.web.console.assets import read_assets
 
@@ -114,6 +114,8 @@ async def test_a_profile_begins_with_a_template(house: ConsoleHouse, open_visit:
 async def test_a_profile_is_shared_as_a_file(
     house: ConsoleHouse, open_visit: OpenVisit, tmp_path: Path
 ) -> None:
+    from playwright.async_api import expect
+
     visit = await open_visit(house, accept_downloads=True)
     agent = {"name": "openai", "model": "small", "api_key": SECRET, "base_url": "http://x.test/v1"}
     content = {"place": "Ulm", "agent": agent}
@@ -149,12 +151,7 @@ async def test_a_profile_is_shared_as_a_file(
         await dialog.get_by_text("1 mistake for this server").wait_for()
         await chooser.set_input_files(file)
         await dialog.get_by_text("1 mistake for this server").wait_for(state="detached")
-        name = dialog.get_by_label("Name", exact=True)
-
-        async def proposed() -> bool:
-            return bool(await name.input_value() == "Shared 2")
-
-        await until_async(proposed, what="the name of the file")
+        await expect(dialog.get_by_label("Name", exact=True)).to_have_value("Shared 2")
         await dialog.get_by_role("button", name="Create").click()
         await page.get_by_role("heading", level=1, name="Shared 2").wait_for()
         assert await stored(http, "Shared 2") == content

@@ -14,7 +14,8 @@ from vixio.core.cluster import Cluster
 from vixio.core.local_cluster import LocalCluster
 
 DEVICE = "02:00:00:00:00:01"
-SHORT_S = 0.05
+SHORT_S = 1.0
+"""For a session to end. Not shorter: it is the time in which one does, on a busy machine."""
 
 Members = tuple[Cluster, Cluster]
 
