@@ -156,8 +156,7 @@ class Server:
             tool_host=self.tools,
             cluster=self._context.cluster,
             shared=SharedParts(
-                interruption=interruption
-                or (lambda: self.settings.interruption(self.providers.recogniser().hears_freely)),
+                interruption=interruption or settings.interruption(),
                 daily_turns=make_daily_turns(
                     lambda: self.settings, self.registry.link, self._context.cluster, self.counters
                 ),

@@ -113,6 +113,11 @@ async def to_the_trial(page: Page, ears: str) -> None:
     await choose(page, ears)
     await go_on(page)
     await step(page, "agent")
+    await past_the_model(page)
+
+
+async def past_the_model(page: Page) -> None:
+    """Take the proposed model, choose eSpeak, and go on to the last step."""
     await go_on(page)
     await step(page, "tts")
     await choose(page, "espeak")

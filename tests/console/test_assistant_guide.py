@@ -20,6 +20,7 @@ from tests.console.fresh_house import (
     fresh,
     go_on,
     nothing_can_be_installed,
+    past_the_model,
     step,
     to_the_trial,
     tried,
@@ -229,13 +230,7 @@ async def test_a_language_without_phrases_ends_at_an_assistant_that_says_so(
         await go_on(page)
         await step(page, "agent")
         await page.get_by_text("It has no phrases in your language").wait_for()
-        await go_on(page)
-        await step(page, "tts")
-        await choose(page, "espeak")
-        await go_on(page)
-        await step(page, "tools")
-        await go_on(page)
-        await step(page, "check")
+        await past_the_model(page)
         await tried(page, "asr", "tts")
         await page.locator("[data-part=agent] .badge.warn").wait_for()
         await page.locator("button.primary:focus").wait_for()

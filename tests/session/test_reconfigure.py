@@ -14,6 +14,7 @@ from vixio.core.errors import ConfigError
 from vixio.core.greetings import WakeGreetings
 from vixio.core.pipeline import Pipeline
 from vixio.core.session.engine import Engine
+from vixio.core.turns.interruption import ByRecogniser
 from vixio.stations.turn_detector import TurnSettings
 from vixio.testing import ScriptedAgent, ScriptedASR, ScriptedTTS, silence, speech
 
@@ -294,3 +295,46 @@ async def test_an_engine_that_is_never_used_is_closed() -> None:
         changing.reconfigure()
         await asyncio.sleep(0.1)  # made, and waiting for enough audio
     assert [new.agent.closed for new in changing.made] == [True]
+
+
+class CommandsASR(ScriptedASR):
+    """Hears nothing but commands."""
+
+    closed_vocabulary = True
+
+
+@on_virtual_time
+async def test_a_voice_over_a_speech_does_what_suits_the_recogniser_of_the_profile() -> None:
+    for first, second in ((ScriptedASR, CommandsASR), (CommandsASR, ScriptedASR)):
+        talk = Conversation(asr=first([""]), interruption=ByRecogniser)
+        other = Conversation(asr=second([""]), agent=talk.agent, tts=talk.tts)
+
+        async def make(profile: DeviceProfile, other: Conversation = other) -> Engine:
+            return other.pipeline()
+
+        talk.make_engine = make
+        talk.agent.script = lambda text: ("A long story. " * 20,)
+        async with talk.running():
+            talk.listen(ListenMode.REALTIME)
+            states = [await state_over_a_speech(talk)]
+            assert talk.session is not None
+            talk.session.reconfigure(GERMAN)
+            talk.device.put(Abort())
+            await asyncio.sleep(1)
+            assert talk.session.profile is GERMAN
+            states.append(await state_over_a_speech(talk))
+        held = {ScriptedASR: "paused", CommandsASR: "listening"}
+        assert states == [held[first], held[second]]
+
+
+async def state_over_a_speech(talk: Conversation) -> str:
+    """Return whose turn it is while somebody speaks over a story."""
+    assert talk.session is not None
+    talk.device.put(TextInput("tell me"))
+    sent = len(talk.device.all("audio"))
+    await talk.device.wait_for("audio", sent + 8)
+    speaking = asyncio.create_task(talk.device.play(speech(0.5) + silence(2.0)))
+    await asyncio.sleep(0.4)
+    state = talk.session.state
+    await speaking
+    return state

@@ -39,7 +39,7 @@ class StationContext:
     tools for the session's agent, where there is a runtime. ``partial``,
     ``early``: the latest partial result of the recogniser, and what it made of all before a pause,
     which the turn detector reads although it stands before the recogniser. ``words_due``: the
-    latter is on its way.
+    latter is on its way. ``hears_freely``: whether the recogniser hears more than its commands.
     ``phrases``: what the user may say besides commands for tools: the device's own exit phrases.
     """
 
@@ -57,6 +57,7 @@ class StationContext:
     partial: PartialTranscript | None = None
     early: EarlyTranscript | None = None
     words_due: bool = False
+    hears_freely: bool = False
     voice_latency: VoiceLatency = field(default_factory=VoiceLatency)
 
     def timeline(self, turn_id: int) -> TurnTimeline:

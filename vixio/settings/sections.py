@@ -243,8 +243,7 @@ class ListeningSettings(Section):
     jitter_ms: int = Field(default=200, ge=0, le=5_000)
     stall_ms: int = Field(default=2_000, ge=100, le=60_000)
     interruption: Literal["auto", "cut", "pause"] = "auto"
-    """What the user's voice does to a speech: :mod:`vixio.core.turns.interruption`. auto: pause
-    where the recogniser hears freely, since only then it tells a cough from words."""
+    """What the user's voice does to a speech: :mod:`vixio.core.turns.interruption`."""
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:

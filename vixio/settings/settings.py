@@ -22,7 +22,12 @@ from vixio.core.device import normalise_device_pattern
 from vixio.core.pacer import PacerSettings
 from vixio.core.session.settings import SessionSettings
 from vixio.core.timeouts import Timeouts
-from vixio.core.turns.interruption import CutAtVoice, InterruptionPolicy, PauseAtVoice
+from vixio.core.turns.interruption import (
+    ByRecogniser,
+    CutAtVoice,
+    InterruptionFactory,
+    PauseAtVoice,
+)
 from vixio.providers.faults import fault
 from vixio.settings.a2a import A2ASection
 from vixio.settings.api import ApiSection
@@ -210,11 +215,11 @@ class Settings(Section):
         """Return when a turn is over."""
         return fill(TurnSettings, self.listening)
 
-    def interruption(self, hears_freely: bool) -> InterruptionPolicy:
-        """Return the policy of a session for the user's voice over a speech.
-
-        ``hears_freely``: whether the recogniser does.
-        """
-        wanted = self.listening.interruption
-        pauses = hears_freely if wanted == "auto" else wanted == "pause"
-        return PauseAtVoice() if pauses else CutAtVoice()
+    def interruption(self) -> InterruptionFactory:
+        """Return what makes the policy for the user's voice over a speech."""
+        policies: dict[str, InterruptionFactory] = {
+            "auto": ByRecogniser,
+            "cut": CutAtVoice,
+            "pause": PauseAtVoice,
+        }
+        return policies[self.listening.interruption]

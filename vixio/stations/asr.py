@@ -213,6 +213,7 @@ class ASRStation(ListeningStation):
 
     def _begin(self, turn_id: int) -> None:
         self.context.words_due = False
+        self.context.hears_freely = self._asr.hears_freely
         utterance = _Utterance(turn_id)
         self._current = utterance
         self._running[turn_id] = utterance

@@ -13,7 +13,7 @@ from vixio.core.errors import ConfigError
 from vixio.core.greetings import WakeGreetings
 from vixio.core.session.settings import SessionSettings
 from vixio.core.timeouts import Timeouts
-from vixio.core.turns.interruption import CutAtVoice, PauseAtVoice
+from vixio.core.turns.interruption import ByRecogniser, PauseAtVoice
 from vixio.settings import ServerSettings, Settings, load_settings, override
 from vixio.stations.turn_detector import TurnSettings
 from vixio.stations.vad import VADSettings
@@ -45,8 +45,7 @@ def test_the_defaults_are_those_of_the_parts() -> None:
     )  # off where the engine is another
     assert settings.vad_settings() == VADSettings()
     assert settings.turn_settings() == TurnSettings()
-    assert isinstance(settings.interruption(hears_freely=False), CutAtVoice)
-    assert isinstance(settings.interruption(hears_freely=True), PauseAtVoice)
+    assert settings.interruption() is ByRecogniser
     assert settings.time_limits() == Timeouts()
     assert settings.audio_format() == AudioFormat(24_000, 60)
 
@@ -69,7 +68,7 @@ def test_every_key_reaches_its_part(tmp_path: Path) -> None:
     assert (session.timeouts.turn, session.pacer.head_start_ms) == (1, 120)
     assert settings.vad_settings() == VADSettings(0.6, 0.2, 11, 12, 6, timeout=6)
     assert settings.turn_settings() == TurnSettings(700, 13, 9000, 14, 1500, 150)
-    assert isinstance(settings.interruption(hears_freely=False), PauseAtVoice)
+    assert settings.interruption() is PauseAtVoice
     assert settings.time_limits() == Timeouts(
         turn=1, asr=2, asr_feed=2, agent_first=3, agent_next=4, tts=5, vad=6
     )

@@ -120,6 +120,7 @@ class Dialogue:
 
     def bind(self) -> None:
         """Connect the engine."""
+        self._context.hears_freely = False  # until its recogniser, if it has one, says so
         self.engine.bind(self._context, self._heard)
 
     async def use(self, engine: Engine, audio: Iterable[AudioIn]) -> None:

@@ -43,7 +43,9 @@ class VoiceOver:
         if not reply.interruptible:
             return
         self._over = turn_id
-        match self._policy.decide(Overlap(reply.pacer.heard_ms(), text)):
+        match self._policy.decide(
+            Overlap(reply.pacer.heard_ms(), text, self._context.hears_freely)
+        ):
             case Decision.CUT:
                 await self._cut()
             case Decision.PAUSE:

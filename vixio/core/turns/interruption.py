@@ -28,11 +28,13 @@ class Overlap:
     """The user's voice over the assistant's speech.
 
     ``heard_ms``: how much of the speech was played when the voice began. ``text``: the words
-    recognised so far, empty where the recogniser gives none.
+    recognised so far, empty where the recogniser gives none. ``hears_freely``: whether the
+    recogniser of this device hears more than its commands.
     """
 
     heard_ms: int
     text: str = ""
+    hears_freely: bool = False
 
 
 class InterruptionPolicy(Protocol):
@@ -73,3 +75,15 @@ class PauseAtVoice:
         text = overlap.text
         count = len(text.split()) if text.isascii() else len(text.replace(" ", ""))
         return Decision.CUT if count >= self.words else Decision.PAUSE
+
+
+class ByRecogniser:
+    """The default: :class:`PauseAtVoice` where the recogniser hears freely, since only then it
+    tells a cough from words; :class:`CutAtVoice` elsewhere."""
+
+    def __init__(self) -> None:
+        self._policies: dict[bool, InterruptionPolicy] = {True: PauseAtVoice(), False: CutAtVoice()}
+
+    def decide(self, overlap: Overlap) -> Decision:
+        """Return what the one or the other says."""
+        return self._policies[overlap.hears_freely].decide(overlap)
