@@ -26,6 +26,7 @@ SHARED = (
     "vixio.audio.libopus",
     "vixio.providers.audio_stream",
     "vixio.providers.batched_vad",
+    "vixio.providers.fallback.asr",
     "vixio.providers.fallback.availability",
     "vixio.providers.fallback.candidates",
     "vixio.providers.fallback.circuit_breaker",

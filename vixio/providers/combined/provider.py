@@ -11,7 +11,8 @@ from vixio.core.errors import ConfigError, ProviderError, ProviderTimeout
 from vixio.providers.asr import ASRProvider, ASRStream, Recognition, SpeechHints
 from vixio.providers.combined.arbiter import Arbiter
 from vixio.providers.combined.values import CommandValues
-from vixio.providers.fallback.candidates import Attempt, Candidates, FallbackProvider
+from vixio.providers.fallback.asr import FallbackASRProvider
+from vixio.providers.fallback.candidates import Attempt, Candidates
 from vixio.providers.fallback.circuit_breaker import BreakerSettings
 
 FEED_SECONDS = 2.0
@@ -20,7 +21,7 @@ FEED_SECONDS = 2.0
 T = TypeVar("T")
 
 
-class CombinedASRProvider(FallbackProvider[ASRProvider], ASRProvider):
+class CombinedASRProvider(FallbackASRProvider):
     """``seconds``: from the end of the audio to the words."""
 
     alternatives = False
@@ -33,26 +34,9 @@ class CombinedASRProvider(FallbackProvider[ASRProvider], ASRProvider):
         seconds: float = 8.0,
         breaker: BreakerSettings | None = None,
     ) -> None:
-        self.candidates = Candidates("asr", (commands, speech), breaker)
+        super().__init__((commands, speech), seconds, breaker)
         self.name = f"{commands.name} + {speech.name}"
         self._arbiter = arbiter or Arbiter()
-        self._seconds = seconds
-
-    @property
-    def closed_vocabulary(self) -> bool:
-        """Whether one of them recognises nothing but what the hints name."""
-        return any(each.provider.closed_vocabulary for each in self.candidates.all)
-
-    @property
-    def hears_freely(self) -> bool:
-        """Whether one of them does."""
-        return any(each.provider.hears_freely for each in self.candidates.all)
-
-    def prepare(self, hints: SpeechHints) -> None:
-        """Prepare both."""
-        for candidate in self.candidates.all:
-            if candidate.ready:
-                candidate.provider.prepare(hints)
 
     def open(self, hints: SpeechHints) -> ASRStream:
         """Begin an utterance with those that can be asked."""

@@ -93,6 +93,10 @@ class PocketSphinxASRProvider(ASRProvider):
     def closed_vocabulary(self) -> bool:
         return True
 
+    @property
+    def hears_freely(self) -> bool:
+        return False
+
     async def start(self) -> None:
         async with self._starting:
             if self._closed:
