@@ -11,8 +11,8 @@ from tests.e2e.person import Person
 from tests.first_hour.house import PATIENCE, READY, Address, House
 from tests.support.llm_server import Call, LLMServer, calls, listing, text
 
-QUESTION = "could you tell me why the sky is blue in the morning"
-ANSWER = ("Because small particles ", "scatter blue light more than red.")
+QUESTION = "please tell me a story about a little dog"
+ANSWER = ("There was once a little dog ", "that liked to run in the rain.")
 
 
 async def spoken(house: House, words: str, name: str, section: str) -> Path:
