@@ -47,17 +47,25 @@ class Listener(socket.socket):
 
     ``on_refused`` is called for each connection that found no descriptor. It is answered at
     once through a spare one: left in the queue, it would make the loop retry without end.
-    ``shared``: other processes listen there too, and the kernel distributes connections (Linux).
+    ``answer``: what it is told. ``shared``: other processes listen there too, and the kernel
+    distributes connections (Linux).
     """
 
     def __init__(
-        self, host: str, port: int, on_refused: Callable[[], None], *, shared: bool = False
+        self,
+        host: str,
+        port: int,
+        on_refused: Callable[[], None],
+        *,
+        shared: bool = False,
+        answer: bytes = NO_DESCRIPTORS.raw(),
     ) -> None:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         # With the protocol left out asyncio would not set TCP_NODELAY (base_events, _set_nodelay),
         # and every small frame behind another would wait 40 ms for the device's delayed ACK.
         super().__init__(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         self._on_refused = on_refused
+        self._answer = answer
         self._accepted = 0
         self._spare: int | None = None
         try:
@@ -106,7 +114,7 @@ class Listener(socket.socket):
             connection, _ = super().accept()
             with connection, contextlib.suppress(OSError):  # it may be gone already
                 connection.setblocking(False)
-                connection.send(NO_DESCRIPTORS.raw())
+                connection.send(self._answer)
             self._on_refused()
         finally:  # also with an empty queue: the kernel checks the limit first
             with contextlib.suppress(OSError):  # another thread took it; the next call tries again

@@ -125,17 +125,22 @@ class InputQuota:
             return Verdict.TAKE
         data = frame.data
         if opcode is Opcode.BINARY and frame.fin:
-            return self._judge_packet(data, at)
-        cost = max(self._per_message, len(data) * self._per_message_byte)
+            return self.judge_packet(data, at)
         if opcode is Opcode.CONT or not frame.fin:
-            return self._judge_fragment(frame, cost, at)
+            return self._judge_fragment(frame, at)
+        return self.judge_message(len(data), at)
+
+    def judge_message(self, size: int, at: float) -> Verdict:
+        """Charge a message of ``size`` bytes that is no audio."""
+        cost = self._cost(size)
         if self._messages.take(cost, at):
             return Verdict.TAKE
         self.excess = TOO_MANY_MESSAGES
         taken = self._messages_patience.take(cost * PATIENCE, at)
         return Verdict.DROP if taken else Verdict.CLOSE
 
-    def _judge_packet(self, data: Packet, at: float) -> Verdict:
+    def judge_packet(self, data: Packet, at: float) -> Verdict:
+        """Charge a packet of audio, behind the header of its version."""
         cost = self._seconds(data, self._offset) * self._per_audio_second
         cost = max(cost, len(data) * self._per_byte, self._per_frame)
         if self._audio.take(cost, at):
@@ -144,10 +149,15 @@ class InputQuota:
         taken = self._audio_patience.take(cost * PATIENCE, at)
         return Verdict.DROP if taken else Verdict.CLOSE
 
-    def _judge_fragment(self, frame: Frame, cost: float, at: float) -> Verdict:
+    def _cost(self, size: int) -> float:
+        return max(self._per_message, size * self._per_message_byte)
+
+    def _judge_fragment(self, frame: Frame, at: float) -> Verdict:
         # A dropped fragment would corrupt its message: take all of them, or close.
         self._fragments = 1 if frame.opcode is not Opcode.CONT else self._fragments + 1
-        if self._fragments <= MAX_FRAGMENTS and self._messages.take(cost, at):
+        if self._fragments <= MAX_FRAGMENTS and self._messages.take(
+            self._cost(len(frame.data)), at
+        ):
             return Verdict.TAKE
         self.excess = TOO_MANY_FRAGMENTS
         return Verdict.CLOSE

@@ -1,0 +1,1 @@
+"""The carrier of the xiaozhi wire over MQTT and UDP."""
