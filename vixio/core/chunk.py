@@ -3,6 +3,7 @@
 Listening half::
 
     AudioIn, ListenStart, ListenStop, Abort, TextInput    from the device
+    DeviceAwake, DeviceAsleep                             from one that is always connected
     VoiceStarted, VoiceEnded                              from the VAD
     TurnStarted, TurnPaused, TurnResumed, TurnEnded, TurnDropped    from the turn detector
     PartialTranscript, EarlyTranscript, Transcript, TurnDropped     from the ASR
@@ -72,6 +73,18 @@ class ListenStart(Chunk):
 @dataclass(frozen=True, slots=True)
 class ListenStop(Chunk):
     """The user let the button go: what was said so far is the utterance."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceAwake(Chunk):
+    """A conversation begins on a device that is always connected. ``anew``: one was going on."""
+
+    anew: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceAsleep(Chunk):
+    """It is over: the device is idle, and its microphone off."""
 
 
 @dataclass(frozen=True, slots=True)

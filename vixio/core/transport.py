@@ -79,13 +79,28 @@ class DeviceConnection(ABC):
         return "aec" in self.device.features
 
     @property
+    def awake(self) -> bool:
+        """Whether a conversation is open: always, but on what stays connected between them."""
+        return True
+
+    @property
     def tool_client(self) -> DeviceToolClientBase | None:
         """The client of the device's tools; None: it has none."""
         return None
 
+    async def rouse(self, text: str = "") -> bool:
+        """Have the device ready to play, for some seconds at most; false: it cannot be made to
+        speak now. ``text``: what an idle one shows meanwhile. Raises ConnectionClosed."""
+        return True
+
+    async def hang_up(self, reason: str) -> None:
+        """End the conversation: by the end of the connection, unless that outlives it."""
+        await self.close(1000, reason)
+
     @abstractmethod
     async def receive(self) -> Chunk:
-        """Return the device's next chunk (AudioIn, ListenStart, ListenStop, TextInput, Abort).
+        """Return the device's next chunk (AudioIn, ListenStart, ListenStop, TextInput, Abort,
+        DeviceAwake, DeviceAsleep).
 
         Safe to cancel: nothing is lost. Raises ConnectionClosed.
         """

@@ -13,6 +13,7 @@ from vixio.core.chunk import (
     Abort,
     AudioIn,
     Chunk,
+    DeviceAsleep,
     EarlyTranscript,
     ListenStart,
     ListenStop,
@@ -188,7 +189,7 @@ class Dialogue:
         if isinstance(chunk, ListenStart):
             self.endings.listens()
             news = self.floor.microphone_on(chunk.mode)
-        elif isinstance(chunk, ListenStop):
+        elif isinstance(chunk, ListenStop | DeviceAsleep):
             news = self.floor.microphone_off()
         stopped = False
         for action in actions:

@@ -59,6 +59,18 @@ class SessionClosed(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class ConversationOpened(Event):
+    """A device that is always connected was spoken to, or roused. ``device``: as of its hello."""
+
+    device: Device
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationEnded(Event):
+    """It is idle again, and stays connected."""
+
+
+@dataclass(frozen=True, slots=True)
 class StateChanged(Event):
     """The floor changed hands. Both are values of :class:`~vixio.core.turns.floor.State`."""
 

@@ -129,6 +129,12 @@ class Reply:
         return self.start.taken
 
     @property
+    def words(self) -> str:
+        """The first of what it says, as far as it is known."""
+        told = self.speech is not None and not self.speech.question
+        return (self.speech.text if told and self.speech else self._subtitle) or ""
+
+    @property
     def recurring(self) -> bool:
         """Whether its words are those of a speech that will be said again."""
         return self.speech is not None and self.speech.recurring

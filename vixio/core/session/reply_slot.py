@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import NoReturn
 
 from vixio.core.chunk import Abort, ListenMode, UserTurn
 from vixio.core.clock import now
 from vixio.core.errors import ConnectionClosed
+from vixio.core.messages import message
 from vixio.core.messages.fault import Fault
 from vixio.core.pacer import DROPS_MS, Pacer
 from vixio.core.session import events
@@ -19,7 +21,7 @@ from vixio.core.session.engine import Engine
 from vixio.core.session.reply import Reply
 from vixio.core.session.session_floor import SessionFloor
 from vixio.core.session.settings import SessionSettings
-from vixio.core.session.speech import SpeechHandle, SpeechStatus
+from vixio.core.session.speech import SpeechHandle, SpeechStatus, SpeechWithdrawn
 from vixio.core.session.speech_queue import SpeechQueue
 from vixio.core.session.utterances import Utterances
 from vixio.core.station import StationContext
@@ -196,7 +198,7 @@ class ReplySlot:
             farewell = reply.speech.farewell if reply.speech is not None else None
             by = farewell or "assistant"
             parts.context.counters.add(f"session.ended_by_{by}")
-            await parts.connection.close(1000, "the conversation is over")
+            await parts.connection.hang_up("the conversation is over")
 
     async def _break_off(self, reply: Reply) -> None:
         """End a reply that a defect ended: without ``tts stop`` the device would speak on."""
@@ -216,6 +218,8 @@ class ReplySlot:
         """
         parts = self._parts
         await parts.utterances.over(parts.settings.hold if reply.speech is None else None)
+        if not await parts.connection.rouse(reply.words):
+            await self._show_instead(reply)
         if reply.speech is not None and reply.speech.script is not None:
             await reply.speech.script.begin()
         await parts.endings.release_stop()
@@ -223,6 +227,16 @@ class ReplySlot:
         if not self._floor.full_duplex:
             # What the engine was hearing is void. It is fed by the listening task alone.
             parts.post(self._forget_heard)
+
+    async def _show_instead(self, reply: Reply) -> NoReturn:
+        """The device cannot be made to speak: show the words, which it does with a sound."""
+        parts = self._parts
+        if reply.speech is not None:
+            reply.speech.end(SpeechStatus.SHOWN)
+        parts.context.counters.add("session.shown_instead")
+        status = message("message_status", parts.context.language)
+        await parts.endings.show((status, reply.words, "neutral"))
+        raise SpeechWithdrawn("the device cannot be made to speak")
 
     async def _forget_heard(self) -> None:
         self._parts.utterances.clear()

@@ -13,10 +13,20 @@ from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 
-from vixio.core.chunk import Abort, AudioIn, Chunk, ListenMode, ListenStart, ListenStop, TextInput
+from vixio.core.chunk import (
+    Abort,
+    AudioIn,
+    Chunk,
+    DeviceAsleep,
+    DeviceAwake,
+    ListenMode,
+    ListenStart,
+    ListenStop,
+    TextInput,
+)
 from vixio.core.clock import now
 from vixio.core.daily_turns import DailyTurns
-from vixio.core.device import DeviceProfile
+from vixio.core.device import Device, DeviceProfile
 from vixio.core.errors import ConnectionClosed
 from vixio.core.history import History, HistoryItem
 from vixio.core.metrics import Counters, TurnTimeline
@@ -25,7 +35,13 @@ from vixio.core.session.emitter import Emitter
 from vixio.core.session.endings import Alert
 from vixio.core.session.engine import Engine
 from vixio.core.session.engine_swap import EngineSwap, MakeEngine
-from vixio.core.session.events import EventBus, SessionClosed, SessionOpened
+from vixio.core.session.events import (
+    ConversationEnded,
+    ConversationOpened,
+    EventBus,
+    SessionClosed,
+    SessionOpened,
+)
 from vixio.core.session.settings import SessionSettings
 from vixio.core.session.speech import Priority, Script, SpeechHandle, SpeechStatus
 from vixio.core.session.tasks import SessionTasks
@@ -82,7 +98,6 @@ class Session:
         shared = shared or SharedParts()
         self.connection = connection
         self.session_id = connection.session_id
-        self.device = connection.device
         self.device_id = connection.device.id
         self.profile = profile or settings.default_profile()
         """How the device is served now."""
@@ -130,6 +145,11 @@ class Session:
             session_tools.deliver_by(
                 lambda text, items: self.say(text, priority=Priority.LOW, items=items)
             )
+
+    @property
+    def device(self) -> Device:
+        """What the device says of itself, as of its last hello."""
+        return self.connection.device
 
     @property
     def state(self) -> str:
@@ -215,8 +235,9 @@ class Session:
         self._post(self._go_on)
 
     async def close(self, reason: str = "closed by the server") -> None:
-        """Close the connection, once the device has taken in what it was sent."""
-        await self.endings.close(1000, reason)
+        """End the conversation, once the device has taken in what it was sent."""
+        await self.endings.settled()
+        await self.connection.hang_up(reason)
 
     def send_away(self, notice: Alert, reason: str) -> None:
         """Serve the device no more: show why, and close the connection some seconds later."""
@@ -351,6 +372,13 @@ class Session:
                 await happen(happened, chunk, cause="text")
             case Abort(reason=reason):
                 await happen(Input.ABORT, chunk, cause=reason or "abort")
+            case DeviceAwake(anew=anew):
+                if anew:
+                    await happen(Input.HUNG_UP, DeviceAsleep(), cause="replaced")
+                self._emit(ConversationOpened, self.device)
+            case DeviceAsleep():
+                await happen(Input.HUNG_UP, chunk, cause="hung up")
+                self._emit(ConversationEnded)
             case _:
                 self.context.counters.add("session.chunk_ignored")
 

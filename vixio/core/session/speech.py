@@ -47,6 +47,9 @@ class SpeechStatus(StrEnum):
     """It was cut; ``heard`` says where."""
     FAILED = "failed"
     """It, or the rest of it, could not be made."""
+    SHOWN = "shown"
+    """The device is idle and cannot be made to speak: it has shown the words, with its own
+    sound."""
     DROPPED = "dropped"
     """It was cancelled or refused, or the session ended, before anything was heard."""
 

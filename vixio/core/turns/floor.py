@@ -66,6 +66,7 @@ class Input(Enum):
     HUSH = "the user's voice may interrupt"
     RESUME = "the user's voice did not interrupt"
     STOP = "interrupt(), or a speech of high priority"
+    HUNG_UP = "the conversation is over, or a new one replaces it"
 
 
 class Action(Enum):
@@ -112,6 +113,7 @@ _QUIET: Mapping[Input, Row] = {
     Input.HUSH: (BASE, ()),
     Input.RESUME: (BASE, ()),
     Input.STOP: (BASE, ()),
+    Input.HUNG_UP: (BASE, (_A.RESET,)),
 }
 
 _THINKING: Mapping[Input, Row] = {
@@ -136,6 +138,7 @@ _THINKING: Mapping[Input, Row] = {
     Input.HUSH: (_S.THINKING, ()),
     Input.RESUME: (_S.THINKING, ()),
     Input.STOP: (BASE, (_A.CUT,)),
+    Input.HUNG_UP: (BASE, (_A.CUT, _A.RESET)),
 }
 
 _SPEAKING: Mapping[Input, Row] = {
@@ -157,6 +160,7 @@ _SPEAKING: Mapping[Input, Row] = {
     Input.HUSH: (_S.PAUSED, (_A.PAUSE,)),
     Input.RESUME: (_S.SPEAKING, ()),
     Input.STOP: (BASE, (_A.CUT,)),
+    Input.HUNG_UP: (BASE, (_A.CUT, _A.RESET)),
 }
 
 _PAUSED: Mapping[Input, Row] = {

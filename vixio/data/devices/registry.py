@@ -16,6 +16,7 @@ from vixio.core.backoff import Backoff
 from vixio.core.messages import message
 from vixio.core.metrics import Counters
 from vixio.core.session.events import (
+    ConversationOpened,
     DeviceToolsListed,
     Event,
     SessionClosed,
@@ -256,7 +257,7 @@ class DeviceRegistry(Access):
     def __call__(self, event: Event) -> None:
         """Note when devices come and go; for the event bus."""
         at = now_ms()
-        if isinstance(event, SessionOpened) and event.device is not None:
+        if isinstance(event, SessionOpened | ConversationOpened) and event.device is not None:
             device = event.device
             features = tuple(sorted(device.features))
             # Without a claim, a device may come without a visit to OTA.

@@ -15,9 +15,15 @@ from typing import Final
 from vixio.core.log_fields import shared_context
 from vixio.core.metrics import Counters
 from vixio.core.session.directory import SessionDirectory
-from vixio.core.session.events import Event, SessionClosed, SessionOpened, TurnStarted
+from vixio.core.session.events import (
+    ConversationOpened,
+    Event,
+    SessionClosed,
+    SessionOpened,
+    TurnStarted,
+)
 from vixio.core.session.session import Session
-from vixio.core.session.speech import Priority
+from vixio.core.session.speech import Priority, SpeechStatus
 from vixio.core.tasks import cancel_and_wait
 from vixio.core.wall_clock import now_ms
 from vixio.data.database.database import Database
@@ -63,6 +69,9 @@ class Deliverer:
         self._loop: asyncio.Task[None] | None = None
         self._fresh: dict[str, asyncio.TimerHandle] = {}
         """By session id: those that have just begun, and when they need not be waited for."""
+        self._shown: dict[str, int] = {}
+        """By session id: of an idle device that has shown what was due, when the newest of it was.
+        It is told at the next contact."""
         self._under_way: dict[tuple[str, Priority], asyncio.Task[None]] = {}
 
     def start(self) -> None:
@@ -88,15 +97,20 @@ class Deliverer:
     def __call__(self, event: Event) -> None:
         """Follow sessions: what has waited for a device is said soon after it has connected."""
         match event:
-            case SessionOpened():
+            case SessionOpened() | ConversationOpened():
+                self._shown.pop(event.session_id, None)
+                if event.session_id in self._fresh:
+                    self._fresh.pop(event.session_id).cancel()
                 timer = asyncio.get_running_loop().call_later(
                     CONTACT_S, self._settled, event.device_id, event.session_id
                 )
                 self._fresh[event.session_id] = timer
             case TurnStarted(text=text) if text and event.session_id in self._fresh:
                 self._settled(event.device_id, event.session_id)  # it waits for the reply
-            case SessionClosed() if event.session_id in self._fresh:
-                self._fresh.pop(event.session_id).cancel()
+            case SessionClosed():
+                self._shown.pop(event.session_id, None)
+                if event.session_id in self._fresh:
+                    self._fresh.pop(event.session_id).cancel()
             case _:
                 pass
 
@@ -143,6 +157,8 @@ class Deliverer:
         due, session = self._due.get(device_id), self._sessions.find(device_id)
         if due is None or session is None or self._loop is None:
             return
+        if due.newest <= self._shown.get(session.session_id, due.newest - 1):
+            return
         priority = due.priority
         if priority is not Priority.HIGH:
             if session.session_id in self._fresh:
@@ -152,7 +168,9 @@ class Deliverer:
         if any(known >= priority for device, known in self._under_way if device == device_id):
             return
         key = (device_id, priority)
-        task = asyncio.create_task(self._deliver(session, priority), context=shared_context())
+        task = asyncio.create_task(
+            self._deliver(session, priority, due.newest), context=shared_context()
+        )
         self._under_way[key] = task
         task.add_done_callback(lambda _: self._over(key))
 
@@ -160,10 +178,12 @@ class Deliverer:
         del self._under_way[key]
         self._wake.set()
 
-    async def _deliver(self, session: Session, priority: Priority) -> None:
+    async def _deliver(self, session: Session, priority: Priority, newest: int) -> None:
         owner = f"{self._process}-{secrets.token_hex(6)}"
         script = DeliveryScript(self._link, session, owner, self._zone, self._clock)
         outcome = await session.perform(script, priority=priority).played()
+        if outcome.status is SpeechStatus.SHOWN:
+            self._shown[session.session_id] = newest
         self._counters.add(f"reminders.{outcome.status.value}", len(script.deliveries))
         for ended in await script.settle(outcome):
             self.on_ended(ended)

@@ -73,7 +73,8 @@ class DeliveryScript:
         """
         if not self._parts:
             return ()
-        failed = "" if outcome.status is SpeechStatus.DROPPED else f"speech {outcome.status.value}"
+        unsaid = outcome.status in (SpeechStatus.DROPPED, SpeechStatus.SHOWN)
+        failed = "" if unsaid else f"speech {outcome.status.value}"
         heard = self._heard(outcome)
         ended: Sequence[Ended] = ()
         while True:

@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
 from typing import ClassVar, Protocol
 
+from vixio.core.tools.types import JsonObject
 from vixio.transports.admission.forwarded import HEADERS
 from vixio.transports.admission.identity import Identity
 from vixio.transports.xiaozhi.framing import Codec, Version
@@ -42,6 +43,9 @@ class Channel(ABC):
 
     transport: ClassVar[str]
     """The carrier's name in the hello of both sides."""
+    standing: ClassVar[bool] = False
+    """Whether it outlives conversations: then each begins with a hello, and ends with a goodbye or
+    the next hello, and the device can be reached between them."""
     identity: Identity
     version: str
     """The binary protocol's version as the carrier states it; empty: the hello's."""
@@ -61,6 +65,20 @@ class Channel(ABC):
     @abstractmethod
     def agree(self, version: Version, codec: Codec) -> None:
         """The hello has arrived: binary frames have this version, and this audio, from now on."""
+
+    def begin(self, frame_ms: int) -> JsonObject:
+        """A conversation begins on a standing channel: return what its hello has besides.
+
+        ``frame_ms``: of the audio that the device will send.
+        """
+        return {}
+
+    def end(self) -> None:  # noqa: B027  only a standing channel has something to end
+        """The conversation is over: audio is neither taken nor sent. Idempotent."""
+
+    async def playable(self, timeout: float) -> bool:
+        """Wait until audio can reach the device; return whether it can, after ``timeout`` s."""
+        return True
 
     @abstractmethod
     def send_now(self, *messages: str | bytes) -> bool:

@@ -29,6 +29,7 @@ from vixio.transports.xiaozhi.framing import Codec
 from vixio.transports.xiaozhi.hello import DEFAULT_FRAME_MS, server_hello
 from vixio.transports.xiaozhi.protocol import (
     AudioPacket,
+    Event,
     Ignored,
     McpFrame,
     Reply,
@@ -82,12 +83,12 @@ class XiaozhiConnection(DeviceConnection):
         self._protocol = protocol
         self._settings = settings
         self._admission = admission
-        self._gathered = max(1, GATHERED_MS // frame_ms)
+        self._frame_ms = frame_ms
         self._counters = admission.counters
         self._limits = admission.limits
         self._fields = {"device": device.id, "session": self.session_id}
         self._codec: Codec = codec
-        self._decoder = PcmDecoder() if codec == "pcm" else OpusDecoder()
+        self._decoder: PcmDecoder | OpusDecoder = PcmDecoder() if codec == "pcm" else OpusDecoder()
         self._echo = echo
         self._tools: ToolFeed | None = None
         self._closed = False
@@ -106,7 +107,7 @@ class XiaozhiConnection(DeviceConnection):
         inbox = self._channel.inbox
         # On a core that sleeps between packets, each wake-up costs as much as its work.
         few = self.may_gather and self._admission.devices <= FEW_DEVICES
-        inbox.enough = self._gathered if few else 1
+        inbox.enough = max(1, GATHERED_MS // self._frame_ms) if few else 1
         while True:
             if self._closed:
                 raise ConnectionClosed(self._why)
@@ -125,16 +126,23 @@ class XiaozhiConnection(DeviceConnection):
             if isinstance(event, AudioPacket):
                 pcm = self._decoder.decode(event.payload)
                 if pcm:
-                    return self._heard(pcm, event.timestamp_ms)
+                    return self._heard(pcm, event)
                 self._ignore(f"bad_{self._codec}")
-            elif isinstance(event, Reply):
-                await self._send(event.message)
-            elif isinstance(event, McpFrame):
-                self._take_mcp(event)
-            elif isinstance(event, Ignored):
-                self._ignore(event.reason)
-            else:
+            elif isinstance(event, Chunk):
                 return event
+            elif (chunk := await self._handle(event)) is not None:
+                return chunk
+
+    async def _handle(self, event: Event) -> Chunk | None:
+        """Take what is no chunk; return one if it amounts to that."""
+        match event:
+            case Reply():
+                await self._send(event.message)
+            case McpFrame():
+                self._take_mcp(event)
+            case Ignored():
+                self._ignore(event.reason)
+        return None
 
     def intercept(self, text: str) -> bool:
         """Take an MCP message on its arrival, ahead of the audio that waits to be read."""
@@ -169,15 +177,16 @@ class XiaozhiConnection(DeviceConnection):
         """Whether the microphone hears the loudspeaker, and nothing takes that out. May change."""
         return super().hears_itself and (self._echo is None or self._echo.broken)
 
-    def _heard(self, pcm: bytes, timestamp_ms: int) -> AudioIn:
+    def _heard(self, pcm: bytes, packet: AudioPacket) -> AudioIn:
         at = now()
+        gap_ms = packet.missing * self._frame_ms if self._channel.standing else 0
         if self._echo is not None:
             try:
-                pcm = self._echo.clean(pcm, at, timestamp_ms)
+                pcm = self._echo.clean(pcm, at, packet.timestamp_ms)
             except Exception as error:  # noqa: BLE001  a library's defect costs what the library does
                 pcm = bytes(len(pcm))
                 self._give_up(self._echo, error)
-        return AudioIn(pcm, at=at)
+        return AudioIn(pcm, at, gap_ms)
 
     def _give_up(self, echo: EchoCanceller, error: Exception) -> None:
         if echo.broken:
@@ -326,16 +335,18 @@ class XiaozhiConnection(DeviceConnection):
                 if time >= next_ping:
                     channel.ping()
                     next_ping = time + settings.ping_interval
-                if time >= self._last_sent + settings.keepalive_after:
+                if self._keeps_alive(time):
                     await self._send(messages.keepalive())
             except ConnectionClosed:
                 return
-            soonest = min(
-                next_ping,
-                self._last_sent + settings.keepalive_after,
-                channel.last_heard + settings.dead_after,
+            soonest = min(next_ping, channel.last_heard + settings.dead_after)
+            await asyncio.sleep(
+                min(soonest, max(now(), self._last_sent + settings.keepalive_after)) - now()
             )
-            await asyncio.sleep(soonest - now())
+
+    def _keeps_alive(self, at: float) -> bool:
+        """Whether something must be sent, or the device gives up."""
+        return at >= self._last_sent + self._settings.keepalive_after
 
     def lost(self) -> None:
         """The device is gone, or is leaving."""

@@ -41,6 +41,9 @@ MAX_PAYLOAD_3: Final = 0xFFFF
 class BinaryFrame:
     """What one frame carries. ``timestamp_ms`` exists in version 2 only; it is 0 elsewhere.
 
+    ``missing``: packets that were lost before it, as a carrier of its own states them in the
+    reserved field of version 2.
+
     A device's timestamps are no capture clock: the firmware sends back those of the frames that it
     played while the microphone heard them, else 0 (audio_service.cc, PushTaskToEncodeQueue). Gaps
     in the microphone's audio cannot be read from them.
@@ -49,12 +52,14 @@ class BinaryFrame:
     payload: bytes
     type: int = TYPE_OPUS
     timestamp_ms: int = 0
+    missing: int = 0
 
 
-def build_frame(version: Version, payload: bytes, timestamp_ms: int = 0) -> bytes:
+def build_frame(version: Version, payload: bytes, timestamp_ms: int = 0, missing: int = 0) -> bytes:
     """Return the frame that carries a packet of audio. Raises ValueError if it cannot hold it."""
     if version == 2:
-        return _HEADER_2.pack(2, TYPE_OPUS, 0, timestamp_ms & 0xFFFF_FFFF, len(payload)) + payload
+        stamp = timestamp_ms & 0xFFFF_FFFF
+        return _HEADER_2.pack(2, TYPE_OPUS, missing, stamp, len(payload)) + payload
     if version == 3:
         if len(payload) > MAX_PAYLOAD_3:
             raise ValueError(f"a version 3 frame holds {MAX_PAYLOAD_3} bytes, not {len(payload)}")
@@ -67,10 +72,10 @@ def parse_frame(version: Version, data: bytes) -> BinaryFrame | None:
     if version == 2:
         if len(data) < _HEADER_2.size:
             return None
-        stated, type_, _reserved, timestamp_ms, size = _HEADER_2.unpack_from(data)
+        stated, type_, missing, timestamp_ms, size = _HEADER_2.unpack_from(data)
         if stated != 2 or size != len(data) - _HEADER_2.size:
             return None
-        return BinaryFrame(data[_HEADER_2.size :], type_, timestamp_ms)
+        return BinaryFrame(data[_HEADER_2.size :], type_, timestamp_ms, missing)
     if version == 3:
         if len(data) < _HEADER_3.size:
             return None

@@ -34,6 +34,18 @@ def tts_stop() -> JsonObject:
     return {"type": "tts", "state": "stop"}
 
 
+def goodbye() -> JsonObject:
+    """End the conversation on MQTT, where nothing is closed (mqtt_protocol.cc, "goodbye"): only
+    with the session's id, which all messages have."""
+    return {"type": "goodbye"}
+
+
+def speak_request(text: str) -> JsonObject:
+    """Ask an idle device to open its audio channel, and to speak (78/xiaozhi-esp32, pull request
+    1939). ``text``: shown until then. A firmware that does not know it ignores it."""
+    return {"type": "speak_request", "text": text}
+
+
 def alert(status: str, message: str, emotion: str) -> JsonObject:
     """Show a notice and vibrate ("alert": without all three strings it is ignored)."""
     return {"type": "alert", "status": status, "message": message, "emotion": emotion}

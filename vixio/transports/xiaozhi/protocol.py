@@ -40,10 +40,11 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 @dataclass(frozen=True, slots=True)
 class AudioPacket:
-    """A packet from the microphone, of the agreed codec. ``timestamp_ms``: as in BinaryFrame."""
+    """A packet from the microphone, of the agreed codec. The rest as in BinaryFrame."""
 
     payload: bytes
     timestamp_ms: int = 0
+    missing: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,20 +66,57 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
+class HelloAgain:
+    """A hello on a standing channel: a conversation begins. ``message``: the whole of it."""
+
+    message: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Goodbye:
+    """The end of a conversation on a standing channel."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpeakReady:
+    """The device is ready to play what it was asked for (``speak_request``)."""
+
+
+@dataclass(frozen=True, slots=True)
 class Ignored:
     """Input without effect; ``reason`` is a word for a counter, never content."""
 
     reason: str
 
 
-Event = ListenStart | ListenStop | TextInput | Abort | AudioPacket | McpFrame | Reply | Ignored
+Event = (
+    ListenStart
+    | ListenStop
+    | TextInput
+    | Abort
+    | AudioPacket
+    | McpFrame
+    | Reply
+    | HelloAgain
+    | Goodbye
+    | SpeakReady
+    | Ignored
+)
 
 
 class XiaozhiProtocol(ProtocolBase):
-    """The protocol of one connection, in the ``version`` agreed for its binary frames."""
+    """The protocol of one connection, in the ``version`` agreed for its binary frames.
+
+    ``standing``: conversations begin and end within the connection, as over MQTT.
+    """
 
     def __init__(
-        self, session_id: str = "", version: Version = 1, wake_words: WakeWords | None = None
+        self,
+        session_id: str = "",
+        version: Version = 1,
+        wake_words: WakeWords | None = None,
+        *,
+        standing: bool = False,
     ) -> None:
         self.session_id = session_id
         self.version: Version = version
@@ -95,6 +133,12 @@ class XiaozhiProtocol(ProtocolBase):
             # The transport has handled the hello before it calls parse.
             "hello": lambda message: Ignored("repeated_hello"),
         }
+        if standing:
+            self._parsers |= {
+                "hello": HelloAgain,
+                "goodbye": self._parse_goodbye,
+                "speak_ready": lambda message: SpeakReady(),
+            }
 
     def parse(self, data: str | bytes) -> Event:
         """Return the event of one received message; never raises."""
@@ -111,7 +155,7 @@ class XiaozhiProtocol(ProtocolBase):
         if not frame.payload:
             return Ignored("empty_frame")
         if frame.type == TYPE_OPUS:
-            return AudioPacket(frame.payload, frame.timestamp_ms)
+            return AudioPacket(frame.payload, frame.timestamp_ms, frame.missing)
         if frame.type == TYPE_JSON:
             return self._parse_text(frame.payload.decode("utf-8", "replace"))
         return Ignored("unknown_frame_type")
@@ -149,6 +193,11 @@ class XiaozhiProtocol(ProtocolBase):
         # An invalid reason must not keep the device talking.
         reason = message.get("reason")
         return Abort(well_formed(reason) if isinstance(reason, str) else "")
+
+    def _parse_goodbye(self, message: JsonObject) -> Event:
+        # One of an earlier session of the device, from before it connected anew, ends nothing.
+        stated = message.get("session_id")
+        return Goodbye() if stated in (None, "", self.session_id) else Ignored("goodbye")
 
     def _parse_mcp(self, message: JsonObject) -> Event:
         payload = self.get_mcp_payload(message)

@@ -11,6 +11,7 @@ from typing import Any
 
 from vixio.audio.codec import load_codec, load_decoder
 from vixio.audio.echo import EchoCanceller, is_installed
+from vixio.core.audio import LISTEN_RATE, AudioFormat
 from vixio.core.device import Device
 from vixio.core.errors import ConnectionClosed, VixioError
 from vixio.core.extras import how_to_install
@@ -21,14 +22,23 @@ from vixio.core.transport import GOING_AWAY, DeviceToolsCallback, SessionHandler
 from vixio.transports.admission.admission import Admission
 from vixio.transports.xiaozhi.channel import Carrier, Channel
 from vixio.transports.xiaozhi.connection import POLICY_VIOLATION, XiaozhiConnection
-from vixio.transports.xiaozhi.hello import Hello, HelloRefused, parse_hello
+from vixio.transports.xiaozhi.hello import (
+    DEFAULT_FRAME_MS,
+    Hello,
+    HelloRefused,
+    parse_hello,
+)
 from vixio.transports.xiaozhi.protocol import Ignored, XiaozhiProtocol, parse_object
 from vixio.transports.xiaozhi.settings import XiaozhiSettings
+from vixio.transports.xiaozhi.standing import SpeakRequests, StandingConnection
 from vixio.transports.xiaozhi.wake_words import WakeWords
 from vixio.transports.xiaozhi.websocket.carrier import WebSocketCarrier
 
 INTERNAL_ERROR = 1011
 STOPPING = "the server is stopping"
+
+UNSAID = Hello(2, AudioFormat(LISTEN_RATE, DEFAULT_FRAME_MS), frozenset({"mcp"}))
+"""Of a device on a standing channel, until it begins a conversation: firmware has a tool server."""
 
 _log = logging.getLogger(__name__)
 
@@ -54,6 +64,7 @@ class XiaozhiTransport(TransportBase):
         self._connections: dict[str, XiaozhiConnection] = {}  # by session id
         self._started = False
         self._canceller_missed = False
+        self._requests = SpeakRequests()
         self._loading: asyncio.Task[None] | None = None
 
     @property
@@ -108,7 +119,7 @@ class XiaozhiTransport(TransportBase):
         connection: XiaozhiConnection | None = None
         code, reason = 1000, ""
         try:
-            hello = await self._receive_hello(channel)
+            hello = UNSAID if channel.standing else await self._receive_hello(channel)
             if isinstance(hello, HelloRefused):
                 self._counters.add(f"xiaozhi.refused.hello.{hello.reason}")
                 self.admission.refused(
@@ -118,7 +129,8 @@ class XiaozhiTransport(TransportBase):
                 return
             connection = self._open(channel, hello)
             fields.enter_context(logged_as(session=connection.session_id))
-            await connection.send_hello()
+            if not channel.standing:
+                await connection.send_hello()
             await self._converse(connection, hello, channel)
         except ConnectionClosed:
             pass  # the device is gone, which is how every conversation ends
@@ -163,7 +175,19 @@ class XiaozhiTransport(TransportBase):
             firmware=stated.version,
             http_url=self._http_url(channel),
         )
-        protocol = XiaozhiProtocol(str(uuid.uuid4()), hello.version, self._wake_words)
+        protocol = XiaozhiProtocol(
+            str(uuid.uuid4()), hello.version, self._wake_words, standing=channel.standing
+        )
+        if channel.standing:
+            return StandingConnection(
+                channel,
+                protocol,
+                device,
+                self._settings,
+                self.admission,
+                self._requests,
+                self._canceller,
+            )
         return XiaozhiConnection(
             channel,
             protocol,

@@ -138,6 +138,12 @@ class MqttLink(asyncio.BufferedProtocol):
         self._gone = False
         self._lost = Waiters()
 
+    @property
+    def own_host(self) -> str:
+        """The server's address of this connection."""
+        address = self._tcp.get_extra_info("sockname")
+        return str(address[0]) if address else ""
+
     # ── for the owner ───────────────────────────────────────────────────────────────────────────
 
     def publish(self, payload: bytes) -> bool:

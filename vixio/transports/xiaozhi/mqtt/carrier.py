@@ -1,0 +1,163 @@
+"""Devices over MQTT and UDP, with a broker of its own: the listener."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from typing import Any, Final
+
+from vixio.core.tasks import cancel_and_wait
+from vixio.transports.admission.admission import Admission
+from vixio.transports.admission.connection_tracker import TrackedConnection
+from vixio.transports.admission.identity import Identity
+from vixio.transports.xiaozhi.channel import Carrier, Serve
+from vixio.transports.xiaozhi.mqtt.channel import MqttChannel
+from vixio.transports.xiaozhi.mqtt.listener import ConnectCode, MqttLink, MqttListener
+from vixio.transports.xiaozhi.mqtt.udp import UdpPort
+
+SERVE_GRACE_S: Final = 2.0
+"""For the sessions of closed devices to end by themselves when the port is closed."""
+
+SEPARATOR: Final = "@"
+"""Between the client's id and the address in a user name."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MqttSettings:
+    """``port``: TCP; ``udp_port``: of the audio; 0 takes any free one."""
+
+    host: str = "0.0.0.0"  # noqa: S104  devices come from the local network
+    port: int = 1883
+    udp_port: int = 8884
+
+
+def user_name(client_id: str, host: str) -> str:
+    """Return the user name for a device that reached the server by ``host``.
+
+    It comes back with each connection. So the server knows, after its own restart too, by which
+    address this device reaches it: behind a NAT or in a container it cannot see that.
+    """
+    return f"{client_id}{SEPARATOR}{host}"
+
+
+class MqttCarrier(Carrier):
+    """Listens for MQTT and audio."""
+
+    def __init__(self, settings: MqttSettings, admission: Admission) -> None:
+        self._settings = settings
+        self._admission = admission
+        self._listener = MqttListener(
+            settings.host,
+            settings.port,
+            self,
+            counters=admission.counters,
+            refused=admission.refused,
+            limits=admission.limits,
+        )
+        self._udp = UdpPort(admission.counters, admission.limits)
+        self._serve: Serve | None = None
+        self._channels: dict[MqttLink, MqttChannel] = {}
+        self._identities: dict[MqttLink, Identity] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def port(self) -> int:
+        """The port of MQTT."""
+        return self._listener.port
+
+    async def start(self, serve: Serve) -> None:
+        """Listen. Raises ConfigError if a port is taken."""
+        # The first conversation must not wait for this import.
+        from cryptography.hazmat.primitives.ciphers import Cipher  # noqa: F401
+
+        settings = self._settings
+        self._serve = serve
+        await self._udp.start(settings.host, settings.udp_port)
+        try:
+            await self._listener.start()
+        except BaseException:
+            self._udp.stop()
+            raise
+
+    async def stop(self) -> None:
+        """Close all devices and free the ports. Idempotent."""
+        await self._listener.stop()
+        if self._tasks:
+            _, hanging = await asyncio.wait(self._tasks, timeout=SERVE_GRACE_S)
+            await cancel_and_wait(*hanging)
+        self._udp.stop()
+
+    def stats(self) -> dict[str, int]:
+        """Return how many devices are connected, and how many of them converse."""
+        return {"standing": len(self._channels), "conversing": len(self._udp)}
+
+    # ── what the listener calls ──────────────────────────────────────────────────────────────
+
+    def arrived(self, peer: str) -> TrackedConnection | None:
+        """Count a connection."""
+        return self._admission.tracker.arrive(peer)
+
+    def admit(self, link: MqttLink) -> ConnectCode:
+        """Decide whether the device may connect, as at the WebSocket."""
+        client_id = link.username.rpartition(SEPARATOR)[0] or link.username
+        identity = Identity.stated(link.client_id, client_id, link.password)
+        refusal = self._admission.check(identity, link.tracked)
+        if refusal is None:
+            self._identities[link] = identity
+            return ConnectCode.ACCEPTED
+        self._admission.refused(refusal.reason, link.tracked.address, identity.device_id)
+        if refusal.status == 401:
+            return ConnectCode.BAD_LOGIN
+        if refusal.status == 400:
+            return ConnectCode.IDENTIFIER_REJECTED
+        return ConnectCode.NOT_AUTHORISED if refusal.status == 403 else ConnectCode.UNAVAILABLE
+
+    def opened(self, link: MqttLink) -> None:
+        """Serve an admitted device."""
+        assert self._serve is not None  # noqa: S101  start() sets it before listening
+        identity = self._identities.pop(link)
+        host = link.username.rpartition(SEPARATOR)[2] if SEPARATOR in link.username else ""
+        channel = MqttChannel(self, link, identity, self._udp, host or link.own_host)
+        self._channels[link] = channel
+        self._admission.admit(identity.device_id)
+        self._spawn(self._run(self._serve, channel))
+
+    def received(self, link: MqttLink, payload: bytes) -> None:
+        """Give a message to its channel."""
+        if (channel := self._channels.get(link)) is not None:
+            channel.received(payload)
+
+    def ended(self, link: MqttLink, why: str) -> None:
+        """Make room for another device."""
+        channel = self._channels.pop(link)
+        self._admission.depart(channel.identity.device_id)
+        channel.ended()
+
+    def left(self, tracked: TrackedConnection) -> None:
+        """Forget a connection."""
+        self._admission.tracker.leave(tracked)
+
+    # ── what channels call ───────────────────────────────────────────────────────────────────
+
+    def cut_off(self, channel: MqttChannel, why: str) -> None:
+        """Close a channel that sent too much."""
+        self._admission.counters.add("xiaozhi.closed.too_much")
+        if channel.listener is None:  # else it has logged it, with its session
+            fields = {"device": channel.identity.device_id, "reason": why}
+            _log.warning("connection cut off", extra=fields)
+        self._spawn(channel.close())
+
+    async def _run(self, serve: Serve, channel: MqttChannel) -> None:
+        try:
+            await serve(channel)
+        finally:
+            channel.abort()  # nothing is left to do, unless the task was cancelled
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
