@@ -131,6 +131,44 @@ VALUES = (
         settings="server:\n  access: activation\ndata:\n  database: none\n",
     ),
     Mistake(
+        name="MQTT at an IPv6 address",
+        story="Gives devices an IPv6 address for MQTT, which they cannot use.",
+        settings='mqtt:\n  address: "fd00::20"\n',
+    ),
+    Mistake(
+        name="MQTT at a URL",
+        story="Writes a URL where a host belongs.",
+        settings="mqtt:\n  address: mqtt://192.168.1.20:1883\n",
+    ),
+    Mistake(
+        name="MQTT in several processes",
+        story="Starts several processes, and wants MQTT.",
+        settings="server:\n  workers: 4\nmqtt:\n  port: 1883\n",
+    ),
+    Mistake(
+        name="MQTT in a cluster",
+        story="Joins several nodes, and wants MQTT.",
+        settings=(
+            "mqtt: {}\ncluster: {url: 'nats://bus', secret: 0123456789abcdef}\n"
+            "data: {database: 'postgresql://vixio@db/vixio'}\n"
+        ),
+    ),
+    Mistake(
+        name="MQTT at the port of OTA",
+        story="Uses one port for MQTT and OTA.",
+        settings="mqtt:\n  port: 8003\n",
+    ),
+    Mistake(
+        name="MQTT at the port of TLS",
+        story="Listens where devices speak TLS.",
+        settings="mqtt:\n  port: 8883\n",
+    ),
+    Mistake(
+        name="MQTT switched on by a word",
+        story="Switches MQTT on as other programs do.",
+        settings="mqtt: true\n",
+    ),
+    Mistake(
         name="a registry in a database that is none of ours",
         story="Wants the registry in MySQL.",
         settings="data:\n  database: mysql://vixio:secret@db/vixio\n",

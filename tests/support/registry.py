@@ -28,11 +28,13 @@ def device_tokens(
 
 
 def memory_registry(
-    mode: AccessMode = AccessMode.OPEN, tokens: DeviceTokens | None = None
+    mode: AccessMode = AccessMode.OPEN,
+    tokens: DeviceTokens | None = None,
+    by_mqtt: Callable[[str], bool] = lambda _carrier: False,
 ) -> DeviceRegistry:
     """Return a registry that ends with the test; not started."""
     link: Link[Database] = Link(lambda: SQLiteDatabase(None), name="test-registry")
-    return DeviceRegistry(link, mode, tokens, Counters())
+    return DeviceRegistry(link, mode, tokens, Counters(), by_mqtt=by_mqtt)
 
 
 def using(database: Database) -> Use:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import pytest
@@ -48,20 +48,31 @@ class Here:
         return refusal.reason if refusal else ""
 
 
+def no_mqtt(_carrier: str) -> bool:
+    return False
+
+
 def registry_of(
-    make: Make, mode: AccessMode, counters: Counters, tokens: DeviceTokens | None
+    make: Make,
+    mode: AccessMode,
+    counters: Counters,
+    tokens: DeviceTokens | None,
+    by_mqtt: Callable[[str], bool] = no_mqtt,
 ) -> DeviceRegistry:
     link: Link[Database] = Link(make, name="test-registry")
-    return DeviceRegistry(link, mode, tokens, counters)
+    return DeviceRegistry(link, mode, tokens, counters, by_mqtt=by_mqtt)
 
 
 @asynccontextmanager
 async def running(
-    make: Make, mode: AccessMode = AccessMode.ACTIVATION, tokens: DeviceTokens | None = None
+    make: Make,
+    mode: AccessMode = AccessMode.ACTIVATION,
+    tokens: DeviceTokens | None = None,
+    by_mqtt: Callable[[str], bool] = no_mqtt,
 ) -> AsyncIterator[Here]:
     """Run a registry, which looks for changes of others more often than one in use."""
     counters = Counters()
-    registry = registry_of(make, mode, counters, tokens or device_tokens())
+    registry = registry_of(make, mode, counters, tokens or device_tokens(), by_mqtt)
     database = make()
     await database.open()
     with pytest.MonkeyPatch.context() as patch:

@@ -76,25 +76,32 @@ def wake_words(settings: Settings) -> tuple[str, ...]:
 
 
 def ota_settings(
-    settings: Callable[[], Settings], port: int, balanced: Callable[[], str]
+    settings: Callable[[], Settings],
+    port: int,
+    balanced: Callable[[], str],
+    mqtt_port: Callable[[], int] | None = None,
 ) -> OtaSettings:
     """Return the settings of the OTA answer for a WebSocket on ``port``.
 
     ``settings`` returns those in effect: a reload can change the time zone. ``balanced``: the URL
-    for the next device, if it is not that of this server.
+    for the next device, if it is not that of this server. ``mqtt_port``: of the MQTT listener,
+    once it listens; None: there is none.
     """
 
     def zone() -> ZoneInfo | None:
         name = settings().assistant.time_zone
         return ZoneInfo(name) if name else None
 
-    server = settings().server
+    server, mqtt = settings().server, settings().mqtt
+    public_port = mqtt.public_port if mqtt is not None else 0
     return OtaSettings(
         websocket_port=port,
         websocket_url=websocket_url(server, port),
         public_url=server.public_url,
         balanced=balanced,
         zone=zone,
+        mqtt_port=(lambda: public_port) if mqtt_port and public_port else mqtt_port,
+        mqtt_address=mqtt.address if mqtt is not None else "",
     )
 
 

@@ -64,6 +64,7 @@ def make_registry(settings: Settings, counters: Counters) -> DeviceRegistry:
         tokens,
         counters,
         language=settings.assistant.language,
+        by_mqtt=settings.mqtt.takes if settings.mqtt is not None else lambda _carrier: False,
     )
 
 

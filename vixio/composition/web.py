@@ -30,15 +30,16 @@ def make_http(
     routes: Sequence[Route],
     context: ClusterContext,
     upgrades: Upgrades,
+    mqtt_port: Callable[[], int] | None = None,
 ) -> HttpServer:
     """Return the server, not started. ``settings`` returns those in effect.
 
     ``device_port``: of the WebSocket. ``routes``: beside OTA, health and the page at ``/``.
-    ``upgrades``: the WebSockets on the HTTP port.
+    ``upgrades``: the WebSockets on the HTTP port. ``mqtt_port``: as of :func:`ota_settings`.
     """
     server = settings().server
     app = create_http_app(
-        ota_settings(settings, device_port, context.balanced),
+        ota_settings(settings, device_port, context.balanced, mqtt_port),
         health,
         admission,
         offers=offers,

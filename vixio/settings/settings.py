@@ -37,6 +37,7 @@ from vixio.settings.data import DataSection
 from vixio.settings.devices import DeviceSection, check_ids, inherit_providers
 from vixio.settings.memory import MemorySection
 from vixio.settings.metrics import MetricsSection
+from vixio.settings.mqtt import MqttSection
 from vixio.settings.origin import Origin
 from vixio.settings.provider import (
     AgentSection,
@@ -105,6 +106,8 @@ class Settings(Section):
     """Of other packages, in every pipeline beside the standard ones."""
     memory: MemorySection = MemorySection()
     reminders: RemindersSection = RemindersSection()
+    mqtt: MqttSection | None = None
+    """Where devices are reached at any time; None: they come by WebSocket alone."""
     a2a: A2ASection | None = None
     """Agents that may use this server over A2A; None: none."""
     api: ApiSection = ApiSection()
@@ -135,6 +138,12 @@ class Settings(Section):
                 "server",
                 "access",
             )
+        return self
+
+    @model_validator(mode="after")
+    def _mqtt_goes_with_the_rest(self) -> Self:
+        if self.mqtt is not None:
+            self.mqtt.check_beside(self.server, clustered=self.cluster is not None)
         return self
 
     @model_validator(mode="before")

@@ -167,7 +167,7 @@ def _own(settings: Settings) -> Settings:
         }
     )
     api = settings.api.model_copy(update={"enabled": False})
-    alone = {"server": server, "api": api, "a2a": None, "cluster": None}
+    alone = {"server": server, "api": api, "a2a": None, "cluster": None, "mqtt": None}
     return settings.model_copy(update=alone)
 
 

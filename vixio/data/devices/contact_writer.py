@@ -5,7 +5,7 @@ While the database cannot be reached it is kept, within bounds, and written when
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 
@@ -35,14 +35,14 @@ class _Pending:
 class ContactWriter:
     """Writes contacts in the background.
 
-    ``replaced``: receives the ids of tokens that are void, since a newer one is in use.
+    ``replaced``: receives the tokens that are void, since a newer one is in use, with their expiry.
     """
 
     def __init__(
         self,
         link: Link[Database],
         counters: Counters,
-        replaced: Callable[[Sequence[str]], None],
+        replaced: Callable[[dict[str, int]], None],
     ) -> None:
         self._counters = counters
         self._behind = WriteBehind(
@@ -102,11 +102,11 @@ def _singly(pending: _Pending) -> Iterator[_Pending]:
         yield _Pending(used={token_id: None})
 
 
-async def _write(pending: _Pending, database: Database) -> Sequence[str]:
+async def _write(pending: _Pending, database: Database) -> dict[str, int]:
     """Write all of it. Doing it twice changes nothing."""
     visits = DeviceContacts(database)
     if pending.seen:
         await visits.seen(pending.seen)
     if pending.issued:
         await visits.tokens_issued(list(pending.issued.values()))
-    return await visits.tokens_used(list(pending.used)) if pending.used else ()
+    return await visits.tokens_used(list(pending.used)) if pending.used else {}

@@ -13,8 +13,9 @@ from vixio.data.database.audit import AuditTable
 from vixio.data.database.database import Database, Transaction
 from vixio.data.devices.activation import Proof
 from vixio.data.devices.records import AccessMode, DeviceRecord, NameTaken
-from vixio.data.devices.tables import CODES, DeviceTable, TokenTable
-from vixio.data.devices.tokens import DeviceTokens, IssuedToken
+from vixio.data.devices.tables import CODES, DeviceTable
+from vixio.data.devices.token_table import TokenTable
+from vixio.data.devices.tokens import LASTING_S, DeviceTokens, IssuedToken
 from vixio.transports.admission.access import OtaRequest
 
 CODE_IDLE_MS: Final = 60 * 60_000
@@ -23,6 +24,10 @@ shows and reads aloud whatever it gets, about every forty seconds."""
 
 CODE_LIFE_MS: Final = 24 * 60 * 60_000
 """Then even a device that keeps asking gets another code."""
+
+RENEWED_MS: Final = 90 * 24 * 60 * 60_000
+"""A device gets the same lasting token for so long, whenever it starts: each that is replaced is
+kept as revoked until it expires."""
 
 UNCLAIMED: Final = 10_000
 """Unclaimed devices that are kept, the last seen: anyone can invent ids."""
@@ -51,12 +56,17 @@ class DeviceContacts:
         self._clock = clock
 
     async def decide(
-        self, ota_request: OtaRequest, mode: AccessMode, tokens: DeviceTokens | None
+        self,
+        ota_request: OtaRequest,
+        mode: AccessMode,
+        tokens: DeviceTokens | None,
+        by_mqtt: Callable[[str], bool] = lambda _carrier: False,
     ) -> tuple[DeviceRecord, IssuedToken | None]:
         """Note a device that asks OTA; return its record, and its token if it is let in; if it
         waits with a code, one that is void until the claim.
 
         A device that is not let in has a code afterwards, where claims need one, and a challenge.
+        ``by_mqtt``: whether a device of this carrier of its own is served over MQTT.
         Raises NameTaken.
         """
         at = self._clock()
@@ -88,10 +98,13 @@ class DeviceContacts:
             if tokens is not None and found.standing.lets_in(mode, ota_request.client_id):
                 # Issued here: a claim may have come while the visit waited for the database, and
                 # what was issued before it is void.
-                token = tokens.issue(
-                    ota_request.device_id, ota_request.client_id, since=found.tokens_from
+                token = await _token(
+                    TokenTable(transaction),
+                    found,
+                    ota_request.client_id,
+                    tokens,
+                    at if by_mqtt(found.carrier) else None,
                 )
-                await TokenTable(transaction).add(token)
             elif tokens is not None and mode is AccessMode.ACTIVATION and found.code is not None:
                 token = tokens.issue_waiting(found)
                 await TokenTable(transaction).add_waiting(token)
@@ -143,12 +156,12 @@ class DeviceContacts:
             for token in tokens:
                 await TokenTable(transaction).add(token)
 
-    async def tokens_used(self, token_ids: Sequence[str]) -> Sequence[str]:
-        """Note the first use of tokens; return the ids of those that they replace."""
-        replaced: list[str] = []
+    async def tokens_used(self, token_ids: Sequence[str]) -> dict[str, int]:
+        """Note the first use of tokens; return those that they replace, as `TokenTable.use`."""
+        replaced: dict[str, int] = {}
         async with self._database.transaction() as transaction:
             for token_id in token_ids:
-                replaced += await TokenTable(transaction).use(token_id, self._clock())
+                replaced |= await TokenTable(transaction).use(token_id, self._clock())
             await TokenTable(transaction).expire(self._clock() - CODE_LIFE_MS)
         return replaced
 
@@ -172,6 +185,27 @@ class DeviceContacts:
             if code is None or at - code_at > CODE_LIFE_MS or at - asked > CODE_IDLE_MS:
                 waiting |= {"code": await _new_code(transaction), "code_at": at}
         return waiting
+
+
+async def _token(
+    table: TokenTable, device: DeviceRecord, client_id: str, tokens: DeviceTokens, at: int | None
+) -> IssuedToken:
+    """Return the token of a device that is let in, which is noted. ``at``: now, of one that is to
+    last; None: of another."""
+    kept = None
+    if at is not None:
+        kept = await table.lasting(
+            device.id,
+            client_id,
+            since=max(device.tokens_from, at - RENEWED_MS),
+            until=at + round(LASTING_S * 500),
+        )
+    if kept is not None:
+        return tokens.again(kept)
+    since = device.tokens_from
+    token = tokens.issue(device.id, client_id, since=since, lasting=at is not None)
+    await table.add(token)
+    return token
 
 
 async def _is_anothers_name(devices: DeviceTable, device_id: str) -> bool:

@@ -15,6 +15,10 @@ MAX_TEXT: Final = 64
 """Characters of a name, and of a reason."""
 
 
+CARRIERS: Final = ("websocket", "mqtt")
+"""By which a device may come."""
+
+
 class AccessMode(StrEnum):
     """Which devices may use the server."""
 
@@ -67,6 +71,8 @@ class Standing:
     profile: str = ""
     person: str = ""
     """The id of the person that it belongs to; empty: nobody."""
+    carrier: str = ""
+    """As :attr:`DeviceRecord.carrier`."""
 
     def lets_in(self, mode: AccessMode, client_id: str) -> bool:
         """Whether a client that states this device's id may use the server."""
@@ -127,6 +133,8 @@ class DeviceRecord:
     """Strength of its Wi-Fi signal when it last stated one to OTA, in dBm."""
     place: str
     """Where it was said to stand; empty: where the settings and its profile say."""
+    carrier: str
+    """One of :data:`CARRIERS`, which OTA sends it to; empty: as the settings say."""
 
     @classmethod
     def of(cls, row: Row) -> DeviceRecord:
@@ -157,6 +165,7 @@ class DeviceRecord:
             place=self.place,
             profile=self.profile or "",
             person=self.person_id or "",
+            carrier=self.carrier,
         )
 
 

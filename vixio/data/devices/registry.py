@@ -81,7 +81,8 @@ def _blocked(reason: str) -> Rejection:
 
 
 class DeviceRegistry(Access):
-    """``tokens`` None: none are needed. ``language``: of devices that do not state theirs."""
+    """``tokens`` None: none are needed. ``language``: of devices that do not state theirs.
+    ``by_mqtt``: whether a device of this carrier of its own is served over MQTT."""
 
     def __init__(
         self,
@@ -91,8 +92,10 @@ class DeviceRegistry(Access):
         counters: Counters,
         *,
         language: str = "en",
+        by_mqtt: Callable[[str], bool] = lambda _carrier: False,
     ) -> None:
         self._link = link
+        self._by_mqtt = by_mqtt
         self._mode = mode
         self._tokens = tokens
         self._counters = counters
@@ -200,7 +203,7 @@ class DeviceRegistry(Access):
             async with asyncio.timeout(VISIT_S):
                 device, token = await self.use(
                     lambda database: DeviceContacts(database).decide(
-                        ota_request, self._mode, self._tokens
+                        ota_request, self._mode, self._tokens, self._by_mqtt
                     )
                 )
         except NameTaken:
@@ -213,8 +216,8 @@ class DeviceRegistry(Access):
         self.known.standings[device.id] = device.standing
         text = token.text if token else ""
         if device.standing.lets_in(self._mode, ota_request.client_id):
-            aec = "aec" in device.features
-            return OtaDecision(admitted=True, token=text, server_aec=aec)
+            aec, mqtt = "aec" in device.features, self._by_mqtt(device.carrier)
+            return OtaDecision(admitted=True, token=text, server_aec=aec, mqtt=mqtt)
         if device.last_seen in (device.first_seen, device.code_at):
             self.on_waiting(device)
         language = ota_request.language or self._language
@@ -302,13 +305,14 @@ class DeviceRegistry(Access):
         if not standing.lets_in(self._mode, ota_request.client_id):
             raise RegistryUnavailable
         self._contacts.seen(ota_request.device_id, Contact(now_ms(), ota_request.address))
+        mqtt = self._by_mqtt(standing.carrier)
         if self._tokens is None:
-            return OtaDecision(admitted=True)
+            return OtaDecision(admitted=True, mqtt=mqtt)
         token = self._tokens.issue(
-            ota_request.device_id, ota_request.client_id, since=standing.tokens_from
+            ota_request.device_id, ota_request.client_id, since=standing.tokens_from, lasting=mqtt
         )
         self._contacts.issued(token)
-        return OtaDecision(admitted=True, token=token.text)
+        return OtaDecision(admitted=True, token=token.text, mqtt=mqtt)
 
     def _notice(self, device: DeviceRecord, language: str, token: str) -> OtaDecision:
         """Tell a device that is not let in why, in its language. ``token``: for after the claim."""
@@ -390,10 +394,9 @@ class DeviceRegistry(Access):
         del self._in_use[device_id]
         self.on_unwelcome(device_id, Rejection("device_revoked"))
 
-    def _replaced(self, token_ids: Sequence[str]) -> None:
-        """Tokens that a newer one of the same device replaces are void."""
-        expiry = now_ms() + round(self._tokens.lifetime_s * 1000) if self._tokens else 0
-        self.known.revoked |= dict.fromkeys(token_ids, expiry)
+    def _replaced(self, tokens: dict[str, int]) -> None:
+        """Tokens that a newer one of the same device replaces are void, until they expire."""
+        self.known.revoked |= tokens
 
     def _forget_expired(self) -> None:
         now = now_ms()

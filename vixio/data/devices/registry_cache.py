@@ -13,7 +13,8 @@ from typing import Any
 from vixio.data.database.audit import AuditTable, Change
 from vixio.data.database.database import Database, Transaction
 from vixio.data.devices.records import Standing
-from vixio.data.devices.tables import DeviceTable, PersonTable, ProfileTable, TokenTable
+from vixio.data.devices.tables import DeviceTable, PersonTable, ProfileTable
+from vixio.data.devices.token_table import TokenTable
 
 
 @dataclass(slots=True)

@@ -17,6 +17,7 @@ from vixio.data.devices.contacts import CODE_IDLE_MS, DIGITS
 from vixio.data.devices.people_repository import PeopleRepository
 from vixio.data.devices.profile_repository import ProfileRepository
 from vixio.data.devices.records import (
+    CARRIERS,
     DeviceLine,
     DeviceRecord,
     NotKnown,
@@ -25,7 +26,8 @@ from vixio.data.devices.records import (
     TooManyTries,
     checked_text,
 )
-from vixio.data.devices.tables import CODES, DeviceTable, TokenTable
+from vixio.data.devices.tables import CODES, DeviceTable
+from vixio.data.devices.token_table import TokenTable
 from vixio.data.devices.tokens import waiting_id
 from vixio.transports.admission.identity import Identity
 
@@ -237,6 +239,18 @@ class DeviceRepository:
             devices, device, _ = changing
             if not await devices.give(device.id, owner):
                 raise NotKnown(f"the person {person!r} has just been removed")
+        return await self.device(device.id)
+
+    async def switch(self, device_id: str, carrier: str, actor: str) -> DeviceRecord:
+        """Have a device come by this carrier from its next start; empty: as the settings say.
+
+        Raises RegistryError.
+        """
+        if carrier and carrier not in CARRIERS:
+            raise RegistryError(f"no carrier {carrier!r}: it is one of {', '.join(CARRIERS)}")
+        async with self._changing(device_id, actor, "switched", carrier=carrier) as changing:
+            devices, device, _ = changing
+            await devices.set(device.id, carrier=carrier)
         return await self.device(device.id)
 
     async def block(self, device_id: str, reason: str, actor: str) -> DeviceRecord:

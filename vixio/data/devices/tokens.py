@@ -16,12 +16,17 @@ import hashlib
 import re
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final
 
 from vixio.core.wall_clock import now_s
-from vixio.data.devices.records import AccessMode, DeviceRecord, Standing
+from vixio.data.devices.records import AccessMode, DeviceRecord, Standing, TokenRecord
 from vixio.transports.admission.auth import TokenAuthenticator, TokenCheck
 from vixio.transports.admission.identity import Identity
+
+LASTING_S: Final = 3_650 * 86_400.0
+"""Lifetime of tokens for MQTT: a device may keep its connection for years, and come back with the
+token of its last start."""
 
 _TOKEN = re.compile(r"([0-9a-f]{16}w?)\.([0-9]{1,15})\.([0-9]{1,12}\.[A-Za-z0-9_-]{43})")
 
@@ -75,38 +80,45 @@ class DeviceTokens:
         self.lifetime_s = lifetime_s
         self._clock = clock
 
-    def issue(self, device_id: str, client_id: str, *, since: int = 0) -> IssuedToken:
-        """Return a new token for this device and client.
+    def issue(
+        self, device_id: str, client_id: str, *, since: int = 0, lasting: bool = False
+    ) -> IssuedToken:
+        """Return a new token for this device and client. ``lasting``: for MQTT.
 
         ``since``: milliseconds since 1970, when its tokens became valid, by the clock of whatever
         server wrote that: one that is ahead must not make the new token void.
         """
-        token_id, issued = secrets.token_hex(8), max(round(self._clock() * 1000), since)
-        signed = self._signer.issue(device_id, _bound(client_id, token_id, str(issued)))
-        return IssuedToken(
-            f"{token_id}.{issued}.{signed}",
-            token_id,
-            device_id,
-            client_id,
-            issued,
-            int(signed.partition(".")[0]) * 1000,
-        )
+        now = self._clock()
+        issued = max(round(now * 1000), since)
+        until = now + (max(LASTING_S, self.lifetime_s) if lasting else self.lifetime_s)
+        return self._signed(device_id, client_id, secrets.token_hex(8), issued, until)
+
+    def again(self, token: TokenRecord) -> IssuedToken:
+        """Return a token that was issued before."""
+        until = token.expires_at / 1000
+        return self._signed(token.device_id, token.client_id, token.id, token.issued_at, until)
 
     def issue_waiting(self, device: DeviceRecord) -> IssuedToken:
         """Return the token of a device that waits with a code, for the client that asked last.
 
         It is the same each time, as long as the code is.
         """
-        code_at, token_id = device.code_at or 0, waiting_id(device)
-        signed = self._signer.issue(
-            device.id, _bound(device.asking_client, token_id, str(code_at)), at=code_at / 1000
-        )
+        code_at = device.code_at or 0
+        until = code_at / 1000 + self.lifetime_s
+        token = self._signed(device.id, device.asking_client, waiting_id(device), code_at, until)
+        return replace(token, issued_at=0)
+
+    def _signed(
+        self, device_id: str, client_id: str, token_id: str, issued: int, until: float
+    ) -> IssuedToken:
+        bound = _bound(client_id, token_id, str(issued))
+        signed = self._signer.issue(device_id, bound, until=until)
         return IssuedToken(
-            f"{token_id}.{code_at}.{signed}",
+            f"{token_id}.{issued}.{signed}",
             token_id,
-            device.id,
-            device.asking_client,
-            0,
+            device_id,
+            client_id,
+            issued,
             int(signed.partition(".")[0]) * 1000,
         )
 

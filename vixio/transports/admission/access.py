@@ -45,6 +45,8 @@ class OtaDecision:
     """Makes the device ask `/activate`, which it does not do without one (ota.cc, Activate)."""
     server_aec: bool = False
     """Its last hello left echo cancellation to the server, which then needs its timestamps."""
+    mqtt: bool = False
+    """It is served over MQTT, as far as the server can be reached so."""
 
 
 OPEN_DOOR = OtaDecision(admitted=True)

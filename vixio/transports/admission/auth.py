@@ -59,9 +59,9 @@ class TokenAuthenticator:
         self._lifetime_s = lifetime_s
         self._clock = clock
 
-    def issue(self, device_id: str, client_id: str, *, at: float | None = None) -> str:
-        """Return a token for this device that expires the lifetime after ``at``; None: now."""
-        expiry = str(math.ceil((self._clock() if at is None else at) + self._lifetime_s))
+    def issue(self, device_id: str, client_id: str, *, until: float | None = None) -> str:
+        """Return a token for this device that expires at ``until``; None: the lifetime from now."""
+        expiry = str(math.ceil(self._clock() + self._lifetime_s if until is None else until))
         return f"{expiry}.{self._sign(expiry, device_id, client_id)}"
 
     def verify(self, token: str, device_id: str, client_id: str) -> TokenCheck:

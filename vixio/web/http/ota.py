@@ -1,4 +1,4 @@
-"""The OTA answer: the address of the WebSocket, the time, and firmware that is offered.
+"""The OTA answer: the addresses of WebSocket and MQTT, the time, and firmware that is offered.
 
 Pure functions; the routes are in :mod:`vixio.web.http.routes.ota`.
 """
@@ -18,12 +18,18 @@ from vixio.core.errors import ConfigError
 from vixio.core.wall_clock import now_s
 from vixio.transports.admission.access import OPEN_DOOR, OtaDecision, OtaRequest
 from vixio.transports.admission.firmware import Firmware
+from vixio.transports.admission.forwarded import HOST
 from vixio.transports.admission.identity import Identity
 from vixio.web.http.public_url import public_url
 
 NONE_NEEDED = "open"
 """The token where none is checked. Clients exist that fail without the key (the SDK for xiaozhi on
 PyPI); it has no space, so the firmware puts "Bearer " before it. It opens nothing anywhere."""
+
+MQTT_KEEPALIVE_S = 120
+
+MQTT_UP = "vixio/up/"
+"""Begins the topic that a device publishes to, before its id."""
 
 UNKNOWN_FIRMWARE = "0.0.0"
 """Never newer than what a device runs (ota.cc, IsNewVersionAvailable)."""
@@ -58,6 +64,8 @@ class OtaSettings:
     that of this server.
     ``public_url``: of the whole server, for pages that show one; empty: as for the WebSocket.
     ``zone``: the time zone that devices show, asked for each answer; None: that of the machine.
+    ``mqtt_port``: of MQTT as devices reach it; None: there is none. ``mqtt_address``: its host name
+    or IPv4 address; empty: the host of the WebSocket's URL.
     """
 
     websocket_port: int = 8000
@@ -69,6 +77,8 @@ class OtaSettings:
     ota_path: str = "/xiaozhi/ota/"
     trust_forwarded: bool = False
     zone: Callable[[], ZoneInfo | None] = lambda: None
+    mqtt_port: Callable[[], int] | None = None
+    mqtt_address: str = ""
 
     def __post_init__(self) -> None:
         if self.websocket_version not in (1, 2, 3):
@@ -190,19 +200,21 @@ def ota_answer(
     trust_forwarded: bool | None = None,
     decision: OtaDecision = OPEN_DOOR,
     firmware: Mapping[str, Any] | None = None,
+    identity: Identity | None = None,
 ) -> dict[str, Any]:
     """Return what a device needs to connect, or what it has to wait for.
 
     ``headers`` and the rest are those of :func:`websocket_url`. ``firmware``: the section for a
-    device that is offered an image.
+    device that is offered an image. ``identity``: of the device; None: not stated.
 
-    No field is null: the firmware stores every string and number of ``websocket`` as it comes
-    (ota.cc, CheckVersion). There is no ``mqtt``, which it would prefer. A device that is not
-    admitted gets ``activation``: it shows the message, reads the digits of the code aloud, which
-    may be none, and stays in that loop, whatever else it got. With a code it gets ``websocket`` as
-    well: clients exist that ask once, and connect with what they have after the claim (py-xiaozhi).
-    The firmware adds ``timezone_offset``, in minutes, to ``timestamp`` and sets its clock by the
-    sum (the same function), once at each start: it knows no time zone of its own.
+    No field is null: the firmware stores every string and number of ``websocket`` and ``mqtt`` as
+    it comes (ota.cc, CheckVersion). It prefers ``mqtt``, which is left out for a device that is to
+    come, or to come back, by WebSocket. A device that is not admitted gets ``activation``: it shows
+    the message, reads the digits of the code aloud, which may be none, and stays in that loop,
+    whatever else it got. With a code it gets ``websocket`` as well: clients exist that ask once,
+    and connect with what they have after the claim (py-xiaozhi). The firmware adds
+    ``timezone_offset``, in minutes, to ``timestamp`` and sets its clock by the sum (the same
+    function), once at each start: it knows no time zone of its own.
     """
     now = now_s()
     offset = utc_offset(settings.zone(), datetime.fromtimestamp(now, UTC))
@@ -224,4 +236,24 @@ def ota_answer(
         "version": 2 if decision.server_aec else settings.websocket_version,
         "token": decision.token or NONE_NEEDED,
     }
+    if decision.mqtt and identity is not None and settings.mqtt_port is not None:
+        host = settings.mqtt_address or _host(answer["websocket"]["url"])
+        if host and identity.client_id and not set("+#") & set(identity.device_id):
+            answer["mqtt"] = {
+                "endpoint": f"{host}:{settings.mqtt_port()}",
+                "client_id": identity.device_id,
+                "username": identity.client_id,
+                "password": answer["websocket"]["token"],
+                "keepalive": MQTT_KEEPALIVE_S,
+                "publish_topic": f"{MQTT_UP}{identity.device_id}",
+                # The firmware never subscribes; "null" keeps other clients from it (py-xiaozhi).
+                "subscribe_topic": "null",
+            }
     return answer
+
+
+def _host(url: str) -> str:
+    """Return the host of a WebSocket's URL, as MQTT's endpoint may have it; empty for an IPv6
+    address, which the firmware would cut at its first colon (mqtt_protocol.cc, StartMqttClient)."""
+    match = HOST.match(url.partition("://")[2])
+    return match["name"] if match is not None and not match["name"].startswith("[") else ""

@@ -285,11 +285,11 @@ async def test_a_token_replaces_those_before_it_when_it_is_used(make: Make) -> N
             here.clock.at += 1_000
             await here.visit()
         newest, second, oldest = await here.repository.tokens(KITCHEN)
-        assert await here.visits.tokens_used([second.id]) == [oldest.id]
+        assert await here.visits.tokens_used([second.id]) == {oldest.id: oldest.expires_at}
         states = [each.state(here.clock.at) for each in await here.repository.tokens()]
         assert states == ["unused", "used", "revoked"], "an answer may get lost"
-        assert await here.visits.tokens_used([newest.id]) == [second.id]
-        assert await here.visits.tokens_used([newest.id, "unknown"]) == []
+        assert await here.visits.tokens_used([newest.id]) == {second.id: second.expires_at}
+        assert await here.visits.tokens_used([newest.id, "unknown"]) == {}
 
 
 async def test_tokens_are_revoked_one_by_one_or_all(make: Make) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Sequence
 from functools import partial
@@ -33,6 +34,8 @@ MAX_BODY_BYTES = 64 * 1024
 
 ASK_AGAIN_S = 10
 """Of a device that comes while the registry cannot be used."""
+
+_log = logging.getLogger(__name__)
 
 _STATUS = {Activation.DONE: 200, Activation.WAITING: 202, Activation.REFUSED: 403}
 """Of `/activate`: 202 has the firmware ask again after 3 s, anything else after 10 s."""
@@ -102,17 +105,25 @@ class OtaEndpoint:
             firmware = await self._offers.section(
                 ota_request, body, request.headers, own_host(request), trust_forwarded=forwarded
             )
-        return JSONResponse(
-            ota_answer(
-                self._settings,
-                request.headers,
-                body,
-                own_host(request),
-                trust_forwarded=forwarded,
-                decision=decision,
-                firmware=firmware,
-            )
+        answer = ota_answer(
+            self._settings,
+            request.headers,
+            body,
+            own_host(request),
+            trust_forwarded=forwarded,
+            decision=decision,
+            firmware=firmware,
+            identity=identity,
         )
+        if decision.mqtt and self._settings.mqtt_port and "mqtt" not in answer:
+            self._counters.add("http.ota.no_mqtt")
+            if self._counters.get("http.ota.no_mqtt") == 1:
+                _log.warning(
+                    "device stays with WebSocket: MQTT needs a Client-Id, and an IPv4 address or a "
+                    "host name by which it came",
+                    extra={"device": identity.device_id},
+                )
+        return JSONResponse(answer)
 
     async def activate(self, request: Request) -> Response:
         """Say whether the device is claimed: 200, not yet: 202, refused: 403."""

@@ -1,0 +1,1 @@
+ALTER TABLE devices ADD COLUMN carrier TEXT NOT NULL DEFAULT '';
