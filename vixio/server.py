@@ -25,6 +25,7 @@ from vixio.composition.device_services import DeviceServices
 from vixio.composition.engine import EngineBuilder
 from vixio.composition.info import about
 from vixio.composition.languages import log_gaps
+from vixio.composition.mqtt import make_mqtt
 from vixio.composition.operations import Operations
 from vixio.composition.ports import admission_settings, xiaozhi_settings
 from vixio.composition.reload import ReadSettings, Reloader, on_hangup, reloaded
@@ -141,8 +142,10 @@ class Server:
         carrier = WebSocketCarrier(wire, self.admission)
         self.transport = XiaozhiTransport(wire, self.admission, carrier)
         self._upgrades = Upgrades({wire.path: carrier.take_over})
+        self.mqtt = make_mqtt(settings, wire, self.admission)
+        own = (self.transport, self.mqtt)
         self.host = SessionHost(
-            (self.transport, *(make(self.admission) for make in transports)),
+            (*filter(None, own), *(make(self.admission) for make in transports)),
             create_engine=self.create_engine,
             profile_of=self.profiles,
             settings=settings.session_settings(),
@@ -263,6 +266,7 @@ class Server:
                 ],
                 self._context,
                 self._upgrades,
+                (lambda: mqtt.port) if (mqtt := self.mqtt) else None,
             )
             await self.http.start()
         except BaseException:

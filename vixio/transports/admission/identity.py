@@ -47,3 +47,18 @@ class Identity:
         return bool(_DEVICE.fullmatch(self.device_id)) and (
             len(self.client_id) <= MAX_ID_CHARS and self.client_id.isprintable()
         )
+
+
+def user_name(client_id: str, host: str) -> str:
+    """Return the MQTT user name for a client that reached the server as ``host``.
+
+    It comes back with each connection. So the server knows, after its own restart too, by which
+    address this device reaches it: behind a NAT or in a container it cannot see that.
+    """
+    return f"{client_id}@{host}"
+
+
+def read_user_name(name: str) -> tuple[str, str]:
+    """Return the client's id and the host in an MQTT user name; the host may be empty."""
+    client_id, separator, host = name.rpartition("@")
+    return (client_id, host) if separator else (host, "")

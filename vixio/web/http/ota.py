@@ -19,7 +19,7 @@ from vixio.core.wall_clock import now_s
 from vixio.transports.admission.access import OPEN_DOOR, OtaDecision, OtaRequest
 from vixio.transports.admission.firmware import Firmware
 from vixio.transports.admission.forwarded import HOST
-from vixio.transports.admission.identity import Identity
+from vixio.transports.admission.identity import Identity, user_name
 from vixio.web.http.public_url import public_url
 
 NONE_NEEDED = "open"
@@ -242,7 +242,7 @@ def ota_answer(
             answer["mqtt"] = {
                 "endpoint": f"{host}:{settings.mqtt_port()}",
                 "client_id": identity.device_id,
-                "username": identity.client_id,
+                "username": user_name(identity.client_id, host),
                 "password": answer["websocket"]["token"],
                 "keepalive": MQTT_KEEPALIVE_S,
                 "publish_topic": f"{MQTT_UP}{identity.device_id}",

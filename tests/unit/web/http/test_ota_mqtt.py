@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import pytest
@@ -16,11 +17,12 @@ from vixio.composition.ports import ota_settings
 from vixio.core.metrics import Counters
 from vixio.data.devices.records import AccessMode
 from vixio.data.devices.registry import DeviceRegistry
+from vixio.data.devices.repository import DeviceRepository
 from vixio.settings import Settings
 from vixio.settings.mqtt import MqttSection
 from vixio.transports.admission.access import OtaDecision
 from vixio.transports.admission.admission import Admission, AdmissionSettings
-from vixio.transports.admission.identity import Identity
+from vixio.transports.admission.identity import Identity, read_user_name
 from vixio.transports.admission.limits import Limits
 from vixio.web.http.app import create_http_app
 from vixio.web.http.ota import OtaSettings, ota_answer
@@ -57,7 +59,7 @@ def test_what_a_device_needs() -> None:
     assert answer["mqtt"] == {
         "endpoint": "192.168.1.5:1883",
         "client_id": KITCHEN,
-        "username": CLIENT,
+        "username": f"{CLIENT}@192.168.1.5",
         "password": "t",
         "keepalive": 120,
         "publish_topic": f"vixio/up/{KITCHEN}",
@@ -160,7 +162,8 @@ class Served:
 
     def refused(self, mqtt: dict[str, Any]) -> str:
         """Return why the server refuses a CONNECT with these values; empty: it does not."""
-        identity = Identity(mqtt["client_id"], mqtt["username"], mqtt["password"])
+        client_id, _ = read_user_name(mqtt["username"])
+        identity = Identity(mqtt["client_id"], client_id, mqtt["password"])
         refusal = self.admission.check(identity, self.admission.tracker.arrive("192.0.2.1"))
         return refusal.reason if refusal else ""
 
@@ -232,10 +235,12 @@ async def test_a_device_comes_and_returns_as_it_is_switched() -> None:
     async with served(devices="chosen") as here:
         assert "mqtt" not in await here.ask()
         for carrier in ("mqtt", "websocket", "mqtt", ""):
-            await here.registry.with_repository(
-                lambda it, carrier=carrier: it.switch(KITCHEN, carrier, "me")
-            )
+            await here.registry.with_repository(partial(_switch, carrier=carrier))
             assert ("mqtt" in await here.ask()) is (carrier == "mqtt")
+
+
+async def _switch(repository: DeviceRepository, carrier: str) -> None:
+    await repository.switch(KITCHEN, carrier, "me")
 
 
 async def test_by_ipv6_a_device_stays_with_websocket_which_is_said_once(
@@ -243,8 +248,8 @@ async def test_by_ipv6_a_device_stays_with_websocket_which_is_said_once(
 ) -> None:
     async with served() as here:
         with caplog.at_level(logging.WARNING):
-            for _ in range(3):
-                answer = await here.ask(Host="[fd00::20]:8003")
+            answers = [await here.ask(Host="[fd00::20]:8003") for _ in range(3)]
+        answer = answers[-1]
         assert "mqtt" not in answer
         assert answer["websocket"]["url"] == "ws://[fd00::20]:8000/xiaozhi/v1/"
         assert here.admission.counters.get("http.ota.no_mqtt") == 3

@@ -11,7 +11,7 @@ from typing import Any, Final
 from vixio.core.tasks import cancel_and_wait
 from vixio.transports.admission.admission import Admission
 from vixio.transports.admission.connection_tracker import TrackedConnection
-from vixio.transports.admission.identity import Identity
+from vixio.transports.admission.identity import Identity, read_user_name
 from vixio.transports.xiaozhi.channel import Carrier, Serve
 from vixio.transports.xiaozhi.mqtt.channel import MqttChannel
 from vixio.transports.xiaozhi.mqtt.listener import ConnectCode, MqttLink, MqttListener
@@ -19,9 +19,6 @@ from vixio.transports.xiaozhi.mqtt.udp import UdpPort
 
 SERVE_GRACE_S: Final = 2.0
 """For the sessions of closed devices to end by themselves when the port is closed."""
-
-SEPARATOR: Final = "@"
-"""Between the client's id and the address in a user name."""
 
 _log = logging.getLogger(__name__)
 
@@ -33,15 +30,6 @@ class MqttSettings:
     host: str = "0.0.0.0"  # noqa: S104  devices come from the local network
     port: int = 1883
     udp_port: int = 8884
-
-
-def user_name(client_id: str, host: str) -> str:
-    """Return the user name for a device that reached the server by ``host``.
-
-    It comes back with each connection. So the server knows, after its own restart too, by which
-    address this device reaches it: behind a NAT or in a container it cannot see that.
-    """
-    return f"{client_id}{SEPARATOR}{host}"
 
 
 class MqttCarrier(Carrier):
@@ -80,7 +68,7 @@ class MqttCarrier(Carrier):
         try:
             await self._listener.start()
         except BaseException:
-            self._udp.stop()
+            await self._udp.stop()
             raise
 
     async def stop(self) -> None:
@@ -89,7 +77,7 @@ class MqttCarrier(Carrier):
         if self._tasks:
             _, hanging = await asyncio.wait(self._tasks, timeout=SERVE_GRACE_S)
             await cancel_and_wait(*hanging)
-        self._udp.stop()
+        await self._udp.stop()
 
     def stats(self) -> dict[str, int]:
         """Return how many devices are connected, and how many of them converse."""
@@ -103,7 +91,7 @@ class MqttCarrier(Carrier):
 
     def admit(self, link: MqttLink) -> ConnectCode:
         """Decide whether the device may connect, as at the WebSocket."""
-        client_id = link.username.rpartition(SEPARATOR)[0] or link.username
+        client_id, _ = read_user_name(link.username)
         identity = Identity.stated(link.client_id, client_id, link.password)
         refusal = self._admission.check(identity, link.tracked)
         if refusal is None:
@@ -120,7 +108,7 @@ class MqttCarrier(Carrier):
         """Serve an admitted device."""
         assert self._serve is not None  # noqa: S101  start() sets it before listening
         identity = self._identities.pop(link)
-        host = link.username.rpartition(SEPARATOR)[2] if SEPARATOR in link.username else ""
+        _, host = read_user_name(link.username)
         channel = MqttChannel(self, link, identity, self._udp, host or link.own_host)
         self._channels[link] = channel
         self._admission.admit(identity.device_id)

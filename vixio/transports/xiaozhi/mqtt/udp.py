@@ -25,7 +25,7 @@ import logging
 import secrets
 import struct
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from vixio.core.clock import now
 from vixio.core.metrics import Counters
@@ -195,6 +195,7 @@ class UdpPort(asyncio.DatagramProtocol):
         self.counters = counters
         self._limits = limits
         self._transport: asyncio.DatagramTransport | None = None
+        self._lost = Waiters()
         self._talks: dict[int, UdpAudio] = {}
 
     def __len__(self) -> int:
@@ -217,11 +218,12 @@ class UdpPort(asyncio.DatagramProtocol):
             raise port_error(host, port, "mqtt.udp_port", error) from None
         _log.info("listening for audio of MQTT devices", extra={"host": host, "port": self.port})
 
-    def stop(self) -> None:
+    async def stop(self) -> None:
         """Free the port. Idempotent."""
         transport, self._transport = self._transport, None
         if transport is not None:
-            transport.close()
+            transport.abort()
+            await self._lost.wait()
 
     def open(self, frame_ms: int, take: Take) -> UdpAudio:
         """Begin a conversation, with a key of its own."""
@@ -243,8 +245,12 @@ class UdpPort(asyncio.DatagramProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The port is open."""
-        assert isinstance(transport, asyncio.DatagramTransport)  # noqa: S101  of a datagram endpoint
-        self._transport = transport
+        # Python 3.11's own does not derive from the class.
+        self._transport = cast("asyncio.DatagramTransport", transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The port is closed."""
+        self._lost.wake()
 
     def datagram_received(self, data: bytes, addr: Address) -> None:
         """Give a datagram to its conversation. Anybody may send here: wrong ones are counted."""
