@@ -73,6 +73,10 @@ class DeviceConnection(ABC):
     """Set where other processes may take the device over: senders send nothing without it. A
     process that stood still must not say what it had to say to a device that has moved on."""
 
+    roused: bool = False
+    """Whether the server began the conversation, and the user has not said anything in it. The
+    session notes the latter."""
+
     @property
     def hears_itself(self) -> bool:
         """Whether the microphone hears the loudspeaker, and nothing takes that out. May change."""

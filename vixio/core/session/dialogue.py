@@ -169,13 +169,15 @@ class Dialogue:
     def goodbye_due(self) -> float | None:
         """When :meth:`end_idle` is to be called; None: not before something happens."""
         free = self.idle and not (self.waiting or self._over)
-        return self._idle.over_at if free else None
+        return self._idle.over_at(roused=self._connection.roused) if free else None
 
     async def end_idle(self) -> None:
         """Say goodbye: nobody has spoken for long. Not while something is waited for."""
         tools = self._context.session_tools
         if tools is not None and (tools.awaits_consent or tools.working):
             self._idle.hold(now())
+        elif self._connection.roused:
+            await self._connection.hang_up("nobody has answered")
         else:
             await self._say(self._answers.own.idle_goodbye())
 
@@ -354,6 +356,8 @@ class Dialogue:
 
     async def _has_talked(self, end: UserTurn | TurnFailed | TurnDropped) -> None:
         """Take the end of an utterance, whatever came of it."""
+        if isinstance(end, UserTurn) and end.understood:
+            self._connection.roused = False
         turn_id, reply = end.turn_id, self._slot.reply
         match end:
             case UserTurn() if not self._over and turn_id not in self._void:

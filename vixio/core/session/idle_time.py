@@ -8,6 +8,9 @@ from vixio.core.turns.floor import Floor, State
 HELD_S = 5.0
 """When to look again while something is waited for."""
 
+ANSWER_S = 15.0
+"""For which a device that was idle listens behind what it was made to say."""
+
 
 class IdleTime:
     """The idle time of one conversation. Pure: time comes in from outside.
@@ -31,15 +34,17 @@ class IdleTime:
         """Note that something is waited for: look again in a while."""
         self._held_until = now + HELD_S
 
-    @property
-    def over_at(self) -> float | None:
+    def over_at(self, *, roused: bool) -> float | None:
         """When it is over, if nothing happens before; None: not at all.
 
-        Only while the user is silent and no reply is made.
+        Only while the user is silent and no reply is made. ``roused``: nobody has asked for the
+        conversation, and nobody may be there.
         """
-        floor = self._floor
-        if not self.limit or floor.state is not State.LISTENING:
+        floor, limit = self._floor, self.limit
+        if roused:
+            limit = min(limit or ANSWER_S, ANSWER_S)
+        if not limit or floor.state is not State.LISTENING:
             return None
         if floor.mode is ListenMode.MANUAL:
             return None  # the button is held; the longest utterance ends it
-        return max(self._since + self.limit, self._held_until)
+        return max(self._since + limit, self._held_until)

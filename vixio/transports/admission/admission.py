@@ -74,6 +74,8 @@ class Admission:
         self._overload = Overload(self.limits.loop_lag_ms / 1000, clock)
         self.capacity = Capacity(self.limits.conversing)
         """How many devices this process can talk with; measured by whoever runs it."""
+        self.resting: Callable[[], int] = lambda: 0
+        """Returns how many of the admitted connections stand without a conversation."""
         self.stopping = False
         """Whether the process takes no devices any more."""
         self._users = 0
@@ -116,14 +118,34 @@ class Admission:
         """Whether the process has too much to do to take on more devices."""
         return self._overload.active and not self._loading
 
-    def check(self, identity: Identity, tracked: TrackedConnection) -> Refusal | None:
-        """Return why the device may not connect; cheapest checks first. Never raises."""
+    @property
+    def conversing(self) -> int:
+        """How many connections of this process have a conversation, or may begin one any time."""
+        return self.admitted - self.resting()
+
+    def check(
+        self, identity: Identity, tracked: TrackedConnection, *, standing: bool = False
+    ) -> Refusal | None:
+        """Return why the device may not connect; cheapest checks first. Never raises.
+
+        ``standing``: it connects without a conversation, for which :meth:`check_conversation` is.
+        """
         refusal = (
             self._check_room(identity, tracked)
             or self._check_identity(identity)
             # Behind the token: no other client can use up what a device with a token may do.
-            or self._check_quota(identity, tracked)
+            or self._check_quota(identity, tracked, standing=standing)
         )
+        if refusal is not None:
+            self.counters.add(refusal.counter("admission"))
+        return refusal
+
+    def check_conversation(self) -> Refusal | None:
+        """Return why a device that is connected may not begin a conversation now."""
+        capacity = self.capacity.devices
+        refusal = STOPPING if self.stopping else OVERLOADED if self.overloaded else None
+        if refusal is None and capacity is not None and self.conversing >= capacity:
+            refusal = FULL
         if refusal is not None:
             self.counters.add(refusal.counter("admission"))
         return refusal
@@ -191,7 +213,9 @@ class Admission:
             )
         return self.settings.access.check(identity)
 
-    def _check_quota(self, identity: Identity, tracked: TrackedConnection) -> Refusal | None:
+    def _check_quota(
+        self, identity: Identity, tracked: TrackedConnection, *, standing: bool
+    ) -> Refusal | None:
         allowed = self.settings.max_connections
         connected = self.admitted + self.cluster.limits.others(DEVICES)
         capacity = self.capacity.devices
@@ -199,7 +223,7 @@ class Admission:
             if connected >= allowed:
                 message = f"All {allowed} connections are in use.\n"
                 return Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "full", message)
-            if capacity is not None and self.admitted >= capacity:
+            if not standing and capacity is not None and self.conversing >= capacity:
                 return FULL
         refusal = self.tracker.device(tracked, identity.device_id)
         if refusal is None and not self._loading and not self._overload.admit():

@@ -106,7 +106,7 @@ class XiaozhiConnection(DeviceConnection):
         """Return the next chunk. Safe to cancel, as the inbox is."""
         inbox = self._channel.inbox
         # On a core that sleeps between packets, each wake-up costs as much as its work.
-        few = self.may_gather and self._admission.devices <= FEW_DEVICES
+        few = self.may_gather and self._admission.conversing <= FEW_DEVICES
         inbox.enough = max(1, GATHERED_MS // self._frame_ms) if few else 1
         while True:
             if self._closed:

@@ -127,7 +127,7 @@ class StandingConnection(XiaozhiConnection):
         if not awake:
             self._counters.add("xiaozhi.speak_requests_unanswered")
             return False
-        await self._until(lambda: self._ready, READY_S)
+        self.roused = await self._until(lambda: self._ready, READY_S)
         return self._awake
 
     async def _until(self, happened: Callable[[], bool], timeout: float) -> bool:
@@ -163,7 +163,11 @@ class StandingConnection(XiaozhiConnection):
             self._counters.add(f"xiaozhi.refused.hello.{hello.reason}")
             self._admission.refused(f"hello.{hello.reason}", self._channel.address, self.device.id)
             return None
+        if not self._awake and (refusal := self._admission.check_conversation()) is not None:
+            self._admission.refused(refusal.reason, self._channel.address, self.device.id)
+            return None
         anew, self._awake = self._awake, True
+        self.roused = False
         self.device = replace(self.device, features=hello.features)
         self._listen_to(hello)
         section = self._channel.begin(hello.audio.frame_ms)

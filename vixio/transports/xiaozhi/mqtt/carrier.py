@@ -64,6 +64,7 @@ class MqttCarrier(Carrier):
 
         settings = self._settings
         self._serve = serve
+        self._admission.resting = lambda: len(self._channels) - len(self._udp)
         await self._udp.start(settings.host, settings.udp_port)
         try:
             await self._listener.start()
@@ -93,7 +94,7 @@ class MqttCarrier(Carrier):
         """Decide whether the device may connect, as at the WebSocket."""
         client_id, _ = read_user_name(link.username)
         identity = Identity.stated(link.client_id, client_id, link.password)
-        refusal = self._admission.check(identity, link.tracked)
+        refusal = self._admission.check(identity, link.tracked, standing=True)
         if refusal is None:
             self._identities[link] = identity
             return ConnectCode.ACCEPTED
