@@ -5,6 +5,8 @@ from firmware_test_client.config import (
     ListeningMode,
     McpFaults,
     Misbehaviour,
+    Mqtt,
+    Network,
     Voice,
 )
 from firmware_test_client.device import SimulatedDevice
@@ -51,6 +53,8 @@ __all__ = [
     "LiveSound",
     "McpFaults",
     "Misbehaviour",
+    "Mqtt",
+    "Network",
     "OtaAnswer",
     "OtaError",
     "Pcm",

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from firmware_test_client.boot import Boot
+from firmware_test_client.carriers import Carriers
 from firmware_test_client.config import Codec, DeviceConfig, ListeningMode
 from firmware_test_client.errors import DeviceError
 from firmware_test_client.framing import AudioPacket
@@ -23,7 +24,7 @@ from firmware_test_client.opus import OpusError
 from firmware_test_client.ota import running_app
 from firmware_test_client.pcm import Pcm
 from firmware_test_client.playout import Heard, Playout
-from firmware_test_client.protocol import WebsocketProtocol
+from firmware_test_client.protocol import DeviceProtocol
 from firmware_test_client.records import CloseInfo, Records
 from firmware_test_client.replies import Reply
 from firmware_test_client.screen import Screen
@@ -44,15 +45,16 @@ class Application:
         self.machine = StateMachine(self._on_state)
         self.mode: ListeningMode = config.mode
         self.tracker = ReplyTracker(records)
-        self.protocol = WebsocketProtocol(config, records, self, self._loop.time)
+        self._carriers = Carriers(config, records, self, self._loop.time)
         self.screen = Screen(records, self.tracker)
-        self._uplink = Uplink(self.protocol.send_audio, lambda: self.main.busy, records.counters)
-        self.main = MainTask(self._uplink.flush)
+        self._uplink = Uplink(self._carriers.send_audio, lambda: self.main.busy, records.counters)
+        self.main: MainTask = MainTask(self._uplink.flush)
+        self.schedule = self.main.schedule
         self.playout = Playout(self._loop, self, decode=config.decode)
         self.microphone = Microphone(
             self._loop, StreamFormat.of(config), self._uplink.push, shared=config.share_speech
         )
-        self._outbox = FaultyOutbox(config.misbehaviour.mcp, self.protocol.send_mcp)
+        self._outbox = FaultyOutbox(config.misbehaviour.mcp, self._carriers.send_mcp)
         self.mcp = McpServer(
             config.board,
             running_app(config).version,
@@ -60,8 +62,8 @@ class Application:
             self._schedule_mcp,
             self._loop.time,
         )
-        boot = Boot(config, records, self.machine, self.screen)
-        self.life = Life(config, records, boot, self.mcp, self.protocol.close, self._run_beside)
+        boot = Boot(config, records, self.machine, self.screen, self._carriers.start)
+        self.life = Life(config, records, boot, self.mcp, lambda: self.protocol, self._run_beside)
         self.hardware = Hardware(
             on_reboot=lambda: self.life.restart_soon(after=1),  # once the call is answered
             on_upgrade=lambda url: self.main.schedule(lambda: self.life.upgrade(url)),
@@ -71,6 +73,11 @@ class Application:
         self._popup_on_listening = False
         self._background: set[asyncio.Future[None]] = set()
         self.loudspeaker: Callable[[Pcm], None] | None = None
+
+    @property
+    def protocol(self) -> DeviceProtocol:
+        """The protocol in use."""
+        return self._carriers.current
 
     @property
     def state(self) -> DeviceState:
@@ -101,7 +108,7 @@ class Application:
     async def _open(self, then: Callable[[], None], done: asyncio.Future[None]) -> None:
         try:
             if not self.protocol.channel_open:
-                await self.protocol.open_audio_channel(*self._server())
+                await self.protocol.open_audio_channel()
         except DeviceError as error:
             self.machine.to(DeviceState.IDLE)
             if not done.done():
@@ -114,20 +121,11 @@ class Application:
         if not done.done():
             done.set_result(None)
 
-    def _server(self) -> tuple[str, str]:
-        """URL and token, read at each opening of the channel, as OpenAudioChannel does."""
-        config, nvs = self.config, self.config.flash.nvs
-        if config.ota_url is None:
-            return config.ws_url or "", config.token or ""
-        stored = nvs.integer("websocket", "version")
-        self.protocol.version = config.version or stored or self.protocol.version
-        return nvs.string("websocket", "url"), nvs.string("websocket", "token")
-
     async def close(self) -> None:
         """Switch the device off."""
         self.microphone.stop()
         await self.main.close()
-        await self.protocol.close()
+        await self.protocol.shut_down()
         self._outbox.close()
         for work in list(self._background):
             work.cancel()
@@ -293,10 +291,21 @@ class Application:
 
     def on_channel_closed(self, close: CloseInfo) -> None:
         """OnAudioChannelClosed."""
-        self._outbox.close()
+        if not self.protocol.online:
+            self._outbox.close()
         self.tracker.cut()
         self.screen.clear()
         self.main.schedule(self.to_idle)
+
+    def on_connected(self) -> None:
+        """DismissAlert."""
+        if self.state is DeviceState.IDLE:
+            self.screen.clear()
+
+    def on_network_error(self, message: str) -> None:
+        """MAIN_EVENT_ERROR."""
+        self.machine.to(DeviceState.IDLE)
+        self.screen.notice("Error", message, "cancel", "exclamation")
 
     def to_idle(self) -> None:
         """Change to Idle from any state."""
@@ -310,6 +319,8 @@ class Application:
             self._on_mcp(body)
         elif kind == "system":
             self._on_system(body)
+        elif kind == "speak_request" and self.config.speak_request:
+            self.main.schedule(self._speak_request)
         elif not self.screen.show(kind, body) and kind != "pong":
             self._records.violations.append(f"unknown message type {kind!r}")
 
@@ -331,7 +342,8 @@ class Application:
         return self._speaking.start(arrived, self._loop.time(), at_once=at_once)
 
     def _begin_reply(self, arrived: float) -> None:
-        if self.state is DeviceState.SPEAKING:
+        reply = self.tracker.current
+        if self.state is DeviceState.SPEAKING and reply is not None and not reply.ended:
             return  # the same state again: the decoder is not reset
         if self.machine.to(DeviceState.SPEAKING):
             self.tracker.start(arrived)
@@ -350,6 +362,22 @@ class Application:
             self._reset_decoder()
         idle = self.mode == "manual"
         self.machine.to(DeviceState.IDLE if idle else DeviceState.LISTENING)
+
+    def _speak_request(self) -> Slow | None:
+        """The server asks to speak (pull request 1939 of 78/xiaozhi-esp32); only in Idle."""
+        if self.state is not DeviceState.IDLE:
+            return None
+        self.machine.to(DeviceState.CONNECTING)
+        done: asyncio.Future[None] = self._loop.create_future()
+        done.add_done_callback(asyncio.Future.exception)  # a failure is shown, nothing more
+        return self._open(self._ready_to_speak, done)
+
+    def _ready_to_speak(self) -> None:
+        """An ordinary packet tells the server this device's address, through a router's NAT."""
+        self.protocol.send_audio(AudioPacket(self.config.nat_payload))
+        self.mode = self.default_mode
+        self.machine.to(DeviceState.SPEAKING)
+        self.protocol.send_speak_ready()
 
     def _on_mcp(self, body: dict[str, Any]) -> None:
         payload = body.get("payload")

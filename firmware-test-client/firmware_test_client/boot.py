@@ -7,11 +7,13 @@ in main/application.cc. Texts are those of main/assets/locales/en-US.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 from firmware_test_client.config import DeviceConfig
 from firmware_test_client.errors import OtaError
 from firmware_test_client.ota import Activation, CheckFailed, Ota, OtaAnswer, running_app
+from firmware_test_client.protocol import Carrier
 from firmware_test_client.records import Records
 from firmware_test_client.screen import Screen
 from firmware_test_client.state import DeviceState, StateMachine
@@ -23,18 +25,28 @@ _POLL_AFTER_REFUSAL: Final = {"firmware": 10.0, "py-xiaozhi": 5.0}  # seconds
 
 
 class Boot:
-    """Starts one device, as often as firmware is installed."""
+    """Starts one device, as often as firmware is installed.
+
+    Args:
+        start_protocol: makes the protocol of a carrier, and connects it if it stays connected.
+    """
 
     def __init__(
-        self, config: DeviceConfig, records: Records, machine: StateMachine, screen: Screen
+        self,
+        config: DeviceConfig,
+        records: Records,
+        machine: StateMachine,
+        screen: Screen,
+        start_protocol: Callable[[Carrier], Awaitable[None]],
     ) -> None:
         self._config = config
         self._records = records
         self._machine = machine
         self._screen = screen
+        self._start_protocol = start_protocol
 
     async def run(self) -> OtaAnswer | None:
-        """Start, and start again after each upgrade. None without an OTA address.
+        """Start, and start again after each upgrade. None without an answer to go by.
 
         Raises:
             OtaError: no usable answer, a boot that aborts, no server to connect to, an activation
@@ -47,23 +59,19 @@ class Boot:
             self._machine.to(DeviceState.ACTIVATING)
             self._records.boots.append(running_app(config).version)
             self._records.changed()
-            if config.ota_url is None:
-                self._machine.to(DeviceState.IDLE)
-                return None
             ota = Ota(config)
-            answer = await self._check_new_version(ota)
-            if answer is not None:
-                self._check_protocol(ota, answer)
+            if config.ota_url is None or await self._check_new_version(ota):
+                await self._start_protocol(self._choose_protocol(ota))
                 self._machine.to(DeviceState.IDLE)
-                return answer
+                return ota.answer
             await self._pause(1)  # Application::Reboot
         raise OtaError(
             f"the device has installed a firmware {config.max_boots} times in a row: "
             "the server goes on offering one that is newer, or forced"
         )
 
-    async def _check_new_version(self, ota: Ota) -> OtaAnswer | None:
-        """Application::CheckNewVersion; None if the device restarts with a new firmware."""
+    async def _check_new_version(self, ota: Ota) -> bool:
+        """Application::CheckNewVersion; False if the device restarts with a new firmware."""
         failures, rounds = 0, 0
         delay = self._config.ota_retry
         while True:
@@ -72,9 +80,9 @@ class Boot:
             except CheckFailed as error:
                 failures += 1
                 if failures >= self._config.ota_tries:
-                    if ota.answer is None:
+                    if ota.answer is None and (self._is_py_xiaozhi or not self._stored_endpoint):
                         raise
-                    return ota.answer
+                    return True
                 await self._show_failure(error, delay)
                 delay *= 2
                 continue
@@ -82,10 +90,10 @@ class Boot:
             if answer.upgrade:
                 link, version = answer.firmware_url or "", answer.firmware_version or ""
                 if await self.upgrade(link, version):
-                    return None
+                    return False
             self._config.flash.confirm()
             if answer.activation is None or self._ignores_activation:
-                return answer
+                return True
             if rounds == self._config.activation_rounds:
                 raise OtaError(
                     f"activation not finished, code {answer.activation.code}, "
@@ -96,7 +104,15 @@ class Boot:
 
     @property
     def _ignores_activation(self) -> bool:
-        return self._config.client == "py-xiaozhi" and self._config.serial_number is None
+        return self._is_py_xiaozhi and self._config.serial_number is None
+
+    @property
+    def _is_py_xiaozhi(self) -> bool:
+        return self._config.client == "py-xiaozhi"
+
+    @property
+    def _stored_endpoint(self) -> str:
+        return self._config.flash.nvs.string("mqtt", "endpoint")
 
     async def _show_failure(self, error: CheckFailed, delay: float) -> None:
         """The alert, cut as the firmware's buffers cut it; the button ends the wait."""
@@ -126,31 +142,30 @@ class Boot:
             if self._machine.state is DeviceState.IDLE:
                 return
 
-    def _check_protocol(self, ota: Ota, answer: OtaAnswer) -> None:
-        """Application::InitializeProtocol: which of the stored servers the device will use.
+    def _choose_protocol(self, ota: Ota) -> Carrier:
+        """Application::InitializeProtocol: the carrier, whose settings are those that are stored.
+
+        MQTT is preferred, and used without an answer or with one that names no server.
 
         Raises:
-            OtaError: none, or one by MQTT, which is not simulated.
+            OtaError: no server is known.
         """
-        nvs = self._config.flash.nvs
-        own_choice = self._config.client == "py-xiaozhi"
-        if ota.has_mqtt and not own_choice:
-            self._records.violations.append("OTA offers mqtt, which the firmware prefers")
+        config, nvs = self._config, self._config.flash.nvs
+        if config.ota_url is None:
+            return "websocket" if config.mqtt is None else "mqtt"
+        answered = f"{config.ota_url} answered"
+        if self._is_py_xiaozhi or (ota.has_websocket and not ota.has_mqtt):
+            if not nvs.string("websocket", "url"):
+                raise OtaError(f"{answered} without a websocket url, and none is stored")
+            return "websocket"
+        if not self._stored_endpoint:
+            if ota.has_mqtt:
+                text = f"{answered} with an mqtt section without an endpoint, and none is stored"
+                raise OtaError(text)
             raise OtaError(
-                f"{self._config.ota_url} answered with an mqtt section: the firmware would connect "
-                f"to {nvs.string('mqtt', 'endpoint')!r} by MQTT, which is not simulated"
+                f"{answered} without a websocket section: the firmware goes on without a server"
             )
-        if not ota.has_websocket and not own_choice:
-            endpoint = nvs.string("mqtt", "endpoint")
-            goes_on = f"by MQTT to the stored {endpoint!r}" if endpoint else "without a server"
-            raise OtaError(
-                f"{self._config.ota_url} answered without a websocket section: "
-                f"the firmware goes on {goes_on}"
-            )
-        if not answer.websocket_url:
-            raise OtaError(
-                f"{self._config.ota_url} answered without a websocket url, and none is stored"
-            )
+        return "mqtt"
 
     async def upgrade(self, url: str, version: str = "") -> bool:
         """Application::UpgradeFirmware up to the restart: whether a new firmware is installed."""

@@ -67,6 +67,40 @@ class Misbehaviour:
     mcp: McpFaults = field(default_factory=McpFaults)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mqtt:
+    """An MQTT server as an OTA answer states it, to be used without OTA.
+
+    TLS is used exactly on port 8883, which is the port of an endpoint without one. SSL_CERT_FILE
+    in the environment names further certificates to trust.
+    """
+
+    endpoint: str  # "host" or "host:port", IPv4 only
+    client_id: str
+    username: str = ""
+    password: str = field(default="", repr=False)
+    publish_topic: str = ""  # empty: nothing is ever sent
+    keepalive: int = 240  # seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Network:
+    """Faults of one direction of the UDP path, each with a chance of 0..1. The default has none."""
+
+    loss: float = 0.0
+    duplicate: float = 0.0
+    reorder: float = 0.0  # a datagram is overtaken by the one behind it
+    jitter_ms: float = 0.0  # at most, evenly distributed; by itself it keeps the order
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("loss", "duplicate", "reorder"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} {getattr(self, name)} is not 0..1")
+        if self.jitter_ms < 0:
+            raise ValueError(f"jitter_ms {self.jitter_ms} is negative")
+
+
 SPEAKING_DELAY_MS: Final = 30.0
 """From `tts start` to the Speaking state with a reset decoder. The firmware does both on its main
 task (OnIncomingJson, HandleStateChangedEvent), which may be redrawing the display: 10 to 150 ms."""
@@ -74,10 +108,11 @@ task (OnIncomingJson, HandleStateChangedEvent), which may be redrawing the displ
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceConfig:
-    """One device. Set `ota_url`, as on a real device, or `ws_url` to skip OTA."""
+    """One device. Set `ota_url`, as on a real device, or `ws_url` or `mqtt` to skip OTA."""
 
     ota_url: str | None = None
     ws_url: str | None = None
+    mqtt: Mqtt | None = None
     token: str | None = None  # with ws_url; OTA issues its own
     device_id: str = field(default_factory=random_mac)  # MAC address
     client_id: str = field(default_factory=lambda: str(uuid.uuid4()))
@@ -96,7 +131,7 @@ class DeviceConfig:
     activation_retry: float | None = None  # seconds after a 202; None: the client's own, 3 or 5
     activation_error_retry: float | None = None  # after any other refusal; None: 10 or 5
     activation_rounds: int | None = 2  # OTA requests that ask for activation; None: no end, as real
-    pause_scale: float = 1.0  # factor on the firmware's pauses around an upgrade and a restart
+    pause_scale: float = 1.0  # factor on pauses around an upgrade, a restart, an MQTT connection
     max_boots: int = 5  # restarts in a row, by firmware that is offered again each time
 
     mode: ListeningMode = "auto"
@@ -108,7 +143,12 @@ class DeviceConfig:
     mcp: bool = True
     camera: bool = False
     listen_on_connect: bool = True  # auto and realtime: as if the chat button had been pressed
-    hello_timeout: float = 10.0  # seconds (WebsocketProtocol::OpenAudioChannel)
+    hello_timeout: float = 10.0  # seconds, for the socket and for the hello (OpenAudioChannel)
+    mqtt_retry: float | None = 10.0  # seconds; ESP-MQTT's own, in any state; None: a 4G modem
+    speak_request: bool = False  # answer it; firmware up to 2.4 does not know the message
+    nat_payload: bytes = b""  # of the packet that opens the way for the server's audio
+    udp_uplink: Network = field(default_factory=Network)
+    udp_downlink: Network = field(default_factory=Network)
     speaking_delay_ms: float = SPEAKING_DELAY_MS  # audio that comes earlier is lost
     dead_after: float = 120.0  # seconds without anything incoming (Protocol::IsTimeout)
     flush_on_stop: bool = False  # drop unplayed audio on `tts stop`, as some other clients do
@@ -126,8 +166,10 @@ class DeviceConfig:
     misbehaviour: Misbehaviour = field(default_factory=Misbehaviour)
 
     def __post_init__(self) -> None:
-        if (self.ota_url is None) == (self.ws_url is None):
-            raise ValueError("give exactly one of ota_url and ws_url")
+        if sum(one is not None for one in (self.ota_url, self.ws_url, self.mqtt)) != 1:
+            raise ValueError("give exactly one of ota_url, ws_url and mqtt")
+        if self.mqtt is not None and self.codec != "opus":
+            raise ValueError("audio by UDP is Opus: codec='pcm' needs a WebSocket")
         if self.uplink_rate not in (8_000, 12_000, 16_000, 24_000, 48_000):
             raise ValueError(f"uplink_rate {self.uplink_rate} Hz is not an Opus rate")
         if self.uplink_frame_ms not in (20, 40, 60):

@@ -11,7 +11,6 @@ from typing import Any
 
 from firmware_test_client.channel import HardClose
 from firmware_test_client.config import Voice
-from firmware_test_client.errors import Disconnected
 from firmware_test_client.live import LiveSound
 from firmware_test_client.mcp.tool import Tool
 from firmware_test_client.microphone import Spoken
@@ -77,19 +76,25 @@ class SimulatedDevice(ObservedDevice):
     async def connect(self) -> None:
         """Open the channel. In auto and realtime mode the device begins to listen.
 
+        Over MQTT a device that does not begin to listen is connected, without a conversation.
+
         Raises:
-            ConnectError: no socket.
+            ConnectError: no connection.
             HelloError: no server hello.
         """
         app = self._app
+        await app.protocol.go_online()
         listens = self.config.mode != "manual" and self.config.listen_on_connect
         if listens:
             await app.open_channel(lambda: app.set_listening_mode(app.default_mode))
-        else:
+        elif app.protocol.carrier == "websocket":
             await app.open_channel(app.to_idle)
 
     async def disconnect(self) -> None:
-        """Close the socket with a close frame; the device is idle and can `connect` again."""
+        """End the conversation; the device is idle and can `connect` again.
+
+        It closes the WebSocket with a close frame, or says goodbye and stays connected to MQTT.
+        """
         await self._app.protocol.close()
 
     async def reconnect(self) -> None:
@@ -98,9 +103,11 @@ class SimulatedDevice(ObservedDevice):
         await self.connect()
 
     def disconnect_hard(self, how: HardClose = "reset") -> None:
-        """Disconnect without a close frame: TCP reset, TCP FIN, or half-open."""
-        if self._app.protocol.channel is not None:
-            self._app.protocol.channel.abort(how)
+        """Disconnect without a close frame or DISCONNECT: TCP reset, TCP FIN, or half-open.
+
+        Over MQTT the device connects again as the firmware does (`mqtt_retry`, `pause_scale`).
+        """
+        self._app.protocol.abort(how)
 
     async def close(self) -> None:
         """Switch off. Nothing of this device is left in the event loop."""
@@ -123,6 +130,7 @@ class SimulatedDevice(ObservedDevice):
         """
         if self.config.mode == "manual":
             return await self.press_to_talk(speech, voice=voice, timeout=timeout)
+        await self._wake_over_mqtt()
         await self.wait_for(
             self.connected_and_listening, what="a listening microphone", timeout=timeout
         )
@@ -133,8 +141,10 @@ class SimulatedDevice(ObservedDevice):
     async def say(self, speech: Speech, *, voice: Voice | None = None) -> Spoken:
         """Say something in real time: a text, a WAV file, or PCM. Returns when it is said.
 
-        What is said while the microphone is off is lost, as in a room.
+        What is said while the microphone is off is lost, as in a room. Over MQTT an idle device
+        is woken first, see `toggle`; what comes before it listens is lost.
         """
+        await self._wake_over_mqtt()
         utterance = await self._prepare(speech, voice)
         spoken = self._app.microphone.speak(utterance)
         self.records.spoken.append(spoken)
@@ -172,8 +182,20 @@ class SimulatedDevice(ObservedDevice):
             await asyncio.to_thread(encoded_speech, utterance, StreamFormat.of(config))
         return utterance
 
+    async def _wake_over_mqtt(self) -> None:
+        """Open the channel of a device that is idle without one."""
+        app = self._app
+        idle = self.state is DeviceState.IDLE and not app.protocol.channel_open
+        if not idle or app.protocol.carrier == "websocket":
+            return
+        if self.config.mode == "manual":
+            await app.open_channel(app.to_idle)
+        else:
+            await self.toggle()
+
     async def type_text(self, text: str, *, timeout: float = REPLY_TIMEOUT) -> Reply:
         """Send typed words as text clients do (`listen detect`), wait for the reply's end."""
+        await self._wake_over_mqtt()
         count = len(self.replies)
         self._app.tracker.asked(text, self.now)
         await self.send_json({"type": "listen", "state": "detect", "text": text})
@@ -250,28 +272,26 @@ class SimulatedDevice(ObservedDevice):
         await self.send_text(json.dumps(session | body, ensure_ascii=False))
 
     async def send_text(self, text: str) -> None:
-        """Send a text frame as it is. Raises Disconnected if there is no connection."""
+        """Send a text message as it is. Raises Disconnected if there is no connection."""
         self._app.protocol.send(text)
         await self.flush()
 
     async def send_binary(self, data: bytes) -> None:
-        """Send a binary frame as it is. Raises Disconnected if there is no connection."""
+        """Send a binary frame, over MQTT a UDP datagram, as it is.
+
+        Raises:
+            Disconnected: there is no connection.
+        """
         self._app.protocol.send(data)
         await self.flush()
 
     async def flush(self) -> None:
         """Wait until everything is written. Raises Disconnected if the connection ends first."""
-        channel = self._app.protocol.channel
-        if channel is None:
-            raise Disconnected("the device has not connected yet")
-        await channel.flush()
+        await self._app.protocol.flush()
 
     async def ping(self, timeout: float = WAIT_TIMEOUT) -> float:
-        """WebSocket ping; the round trip in seconds. Raises Disconnected without an answer."""
-        channel = self._app.protocol.channel
-        if channel is None:
-            raise Disconnected("the device has not connected yet")
-        return await channel.ping(timeout)
+        """Ping of WebSocket or MQTT; the round trip in seconds. Raises Disconnected without it."""
+        return await self._app.protocol.ping(timeout)
 
     @property
     def misdeeds(self) -> Misdeeds:
@@ -291,7 +311,7 @@ class SimulatedDevice(ObservedDevice):
         self._tools_changed(notify)
 
     def _tools_changed(self, notify: bool) -> None:
-        if notify and self.connected:
+        if notify and self.online:
             self._app.protocol.send_mcp(
                 '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
             )

@@ -2,7 +2,7 @@
 
 DeviceError
 ├── OtaError            the OTA endpoint is unreachable, or its answer does not start the device
-├── ConnectError        the WebSocket could not be opened (carries the HTTP status, if any)
+├── ConnectError        the connection could not be opened (carries the refusal's status, if any)
 ├── HelloError          no acceptable server hello within ten seconds
 ├── Disconnected        the connection ended during an operation that needs it
 ├── SpeechError         speech cannot be synthesised, or a sound file cannot be read
@@ -21,10 +21,11 @@ class OtaError(DeviceError):
 
 
 class ConnectError(DeviceError):
-    """The WebSocket could not be opened.
+    """The WebSocket, the MQTT connection or the UDP socket could not be opened.
 
     Attributes:
-        status: HTTP status of the refusal, None when there was no HTTP answer.
+        status: of the refusal: an HTTP status, or the code of an MQTT CONNACK (1 to 5). None when
+            there was no answer.
     """
 
     def __init__(self, message: str, status: int | None = None) -> None:

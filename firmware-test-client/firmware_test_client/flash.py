@@ -33,10 +33,10 @@ class Nvs:
         value = self.namespaces.get(namespace, {}).get(key)
         return value if isinstance(value, str) else ""
 
-    def integer(self, namespace: str, key: str) -> int:
-        """GetInt; 0 if there is no number of that key."""
+    def integer(self, namespace: str, key: str, default: int = 0) -> int:
+        """GetInt; `default` if there is no number of that key."""
         value = self.namespaces.get(namespace, {}).get(key)
-        return value if isinstance(value, int) else 0
+        return value if isinstance(value, int) else default
 
     def store(self, namespace: str, section: Mapping[str, object]) -> None:
         """Write each string and number of an OTA section, if it differs (Ota::CheckVersion).

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 
 from firmware_test_client.boot import Boot
 from firmware_test_client.config import DeviceConfig
@@ -12,6 +12,7 @@ from firmware_test_client.errors import DeviceError
 from firmware_test_client.main_task import Slow
 from firmware_test_client.mcp.server import McpServer
 from firmware_test_client.ota import OtaAnswer, running_app
+from firmware_test_client.protocol import DeviceProtocol
 from firmware_test_client.records import Records
 
 
@@ -19,7 +20,7 @@ class Life:
     """One device's starts.
 
     Args:
-        close_channel: closes the audio channel, if it is open.
+        protocol: the protocol in use.
         beside: runs work beside the main task.
 
     Attributes:
@@ -35,14 +36,14 @@ class Life:
         records: Records,
         boot: Boot,
         mcp: McpServer,
-        close_channel: Callable[[], Awaitable[None]],
+        protocol: Callable[[], DeviceProtocol],
         beside: Callable[[Slow], None],
     ) -> None:
         self._config = config
         self._records = records
         self._boot = boot
         self._mcp = mcp
-        self._close_channel = close_channel
+        self._protocol = protocol
         self._beside = beside
         self.ota: OtaAnswer | None = None
         self.error: DeviceError | None = None
@@ -68,13 +69,13 @@ class Life:
 
     async def _restart(self, after: float) -> None:
         await asyncio.sleep(after * self._config.pause_scale)
-        await self._close_channel()
+        await self._protocol().shut_down()
         await asyncio.sleep(self._config.pause_scale)
         with contextlib.suppress(DeviceError):  # kept in `error`
             await self.start()
 
     async def upgrade(self, url: str) -> None:
         """What self.upgrade_firmware (McpServer::AddUserOnlyTools) schedules on the main task."""
-        await self._close_channel()
+        await self._protocol().close()
         if await self._boot.upgrade(url):
             self.restart_soon()

@@ -7,8 +7,12 @@ from __future__ import annotations
 
 import random
 
+from firmware_test_client import mqtt_packets
 from firmware_test_client.application import Application
+from firmware_test_client.errors import Disconnected
 from firmware_test_client.framing import AudioPacket
+from firmware_test_client.mqtt_link import MqttLink
+from firmware_test_client.mqtt_protocol import MqttProtocol
 from firmware_test_client.speech import StreamFormat, encoded_noise
 
 
@@ -27,11 +31,8 @@ class Misdeeds:
             self._app.protocol.send_audio(AudioPacket(payload))
 
     def wrong_size_frames(self, count: int = 3) -> None:
-        """Send binary frames with a wrong size field, also truncated ones (versions 2 and 3)."""
-        whole = {2: bytes([0, 2, 0, 0]) + bytes(8) + b"\xff\xff\xff\xff", 3: b"\x00\x00\xff\xff"}
-        head = whole.get(self._app.protocol.version, b"")
-        for at in range(count):
-            self._app.protocol.send(head[: len(head) - at] or b"\x00")
+        """Send audio with a wrong size field, also truncated (not with framing version 1)."""
+        self._app.protocol.send_wrong_sizes(count)
 
     def stray_audio(self, count: int = 10) -> None:
         """Send valid audio packets in any state: before `listen`, after `stop`, …"""
@@ -49,24 +50,64 @@ class Misdeeds:
 
     def stall_uplink(self) -> None:
         """Hold back everything that the device sends, including audio, until `release_uplink`."""
-        if self._app.protocol.channel is not None:
-            self._app.protocol.channel.stall()
+        self._app.protocol.stall()
 
     def release_uplink(self) -> None:
         """Send everything that was held back in one burst."""
-        if self._app.protocol.channel is not None:
-            self._app.protocol.channel.release()
+        self._app.protocol.release()
 
     def stop_reading(self) -> None:
         """Stop reading from the socket, so that the server's send buffer fills up."""
-        if self._app.protocol.channel is not None:
-            self._app.protocol.channel.stop_reading()
+        self._app.protocol.stop_reading()
 
     def resume_reading(self) -> None:
         """Read again."""
-        if self._app.protocol.channel is not None:
-            self._app.protocol.channel.resume_reading()
+        self._app.protocol.resume_reading()
 
     def mcp_payload(self, payload: str) -> None:
         """Send any text as the payload of an `mcp` message, such as an unsolicited answer."""
         self._app.protocol.send_mcp(payload)
+
+    # MQTT and UDP only. A second connection of the same client id is a second SimulatedDevice of
+    # the same configuration.
+
+    def mqtt_bytes(self, data: bytes) -> None:
+        """Write bytes to the MQTT connection as they are."""
+        self._link.write(data)
+
+    def mqtt_publish(
+        self, topic: str, payload: str | bytes, *, qos: int = 0, retain: bool = False
+    ) -> None:
+        """Publish to any topic; with QoS 1 or 2 as packet 1."""
+        data = payload.encode() if isinstance(payload, str) else payload
+        packet = mqtt_packets.publish(topic, data, qos=qos, packet_id=1, retain=retain)
+        self._link.write(packet)
+
+    def mqtt_subscribe(self, topic: str) -> None:
+        """Subscribe, which the firmware never does; the SUBACK is ignored."""
+        self._link.write(mqtt_packets.subscribe(1, topic))
+
+    def mqtt_connect_again(self) -> None:
+        """Send CONNECT a second time on the same connection."""
+        self._link.write(self._mqtt.client.login())
+
+    def change_udp_port(self) -> int:
+        """Go on from another UDP port, as behind a router that has forgotten it; returns it."""
+        udp = self._mqtt.udp
+        if udp is None:
+            raise Disconnected("there is no UDP socket")
+        udp.change_port()
+        return udp.port
+
+    @property
+    def _mqtt(self) -> MqttProtocol:
+        if not isinstance(self._app.protocol, MqttProtocol):
+            raise Disconnected("the device is not connected by MQTT")
+        return self._app.protocol
+
+    @property
+    def _link(self) -> MqttLink:
+        link = self._mqtt.client.link
+        if link is None:
+            raise Disconnected("the device has not connected yet")
+        return link

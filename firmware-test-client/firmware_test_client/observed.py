@@ -19,14 +19,8 @@ from firmware_test_client.microphone import Spoken
 from firmware_test_client.ota import Activation, OtaAnswer, running_app, system_info
 from firmware_test_client.pcm import Pcm
 from firmware_test_client.playout import Heard
-from firmware_test_client.records import (
-    CloseInfo,
-    Counters,
-    Direction,
-    Frame,
-    Notice,
-    Records,
-)
+from firmware_test_client.protocol import Carrier
+from firmware_test_client.records import CloseInfo, Counters, Direction, Frame, Notice, Records
 from firmware_test_client.replies import Reply, Sentence
 from firmware_test_client.state import DeviceState
 from firmware_test_client.timeline import loudspeaker_side, write_conversation
@@ -87,7 +81,7 @@ class ObservedDevice:
         """What a timeout says of the device."""
         parts = [f"state {self.state.value}"]
         if not self.connected:
-            parts.append("not connected")
+            parts.append("online, no conversation" if self.online else "not connected")
         if not self.caught_up:
             parts.append("main task busy")
         reply = self.replies[-1] if self.replies else None
@@ -136,12 +130,14 @@ class ObservedDevice:
         """
         ended = sum(reply.ended for reply in self.replies)
         index = ended if after is None else after
+        in_conversation = self.connected  # an idle device may be spoken to over MQTT
 
         def finished() -> Reply | None:
             reply = self.replies[index] if index < len(self.replies) else None
             if reply is not None and reply.ended and not reply.cut:
                 return reply
-            self._check_connected("before the reply ended")
+            if in_conversation or not self.online:
+                self._check_connected("before the reply ended")
             return None
 
         return await self.wait_for(finished, what=f"the end of reply {index}", timeout=timeout)
@@ -158,7 +154,7 @@ class ObservedDevice:
             raise Disconnected(f"no connection {when}{how}")
 
     async def wait_for_close(self, *, timeout: float = WAIT_TIMEOUT) -> CloseInfo:
-        """Wait until the connection is closed by either side."""
+        """Wait until the connection, over MQTT the conversation, is closed by either side."""
         await self.wait_for(
             lambda: self.records.closes and not self.connected, what="the close", timeout=timeout
         )
@@ -251,13 +247,23 @@ class ObservedDevice:
 
     @property
     def connected(self) -> bool:
-        """Whether there is a socket."""
+        """Whether there is a WebSocket, or a conversation over MQTT and UDP."""
         return self._app.protocol.connected
+
+    @property
+    def online(self) -> bool:
+        """Whether the server reaches the device; over MQTT also without a conversation."""
+        return self._app.protocol.online
 
     @property
     def channel_open(self) -> bool:
         """Connected, with a message within 120 s; otherwise the next use connects again."""
         return self._app.protocol.channel_open
+
+    @property
+    def carrier(self) -> Carrier:
+        """`websocket`, or `mqtt` with audio by UDP."""
+        return self._app.protocol.carrier
 
     @property
     def session_id(self) -> str:

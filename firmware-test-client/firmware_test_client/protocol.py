@@ -1,28 +1,39 @@
-"""The device's side of the protocol: hello, messages and frames.
+"""The device's side of the protocol, whatever carries it: hello, messages, what is read.
 
-Follows main/protocols/protocol.cc and main/protocols/websocket_protocol.cc. Messages are
-assembled as text without escaping, as in the firmware.
+Follows main/protocols/protocol.cc. `websocket_protocol` and `mqtt_protocol` are its two carriers.
+Messages are assembled as text without escaping, as in the firmware.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, Final, Protocol
+from typing import Any, ClassVar, Final, Literal, Protocol
 
-from firmware_test_client.channel import Channel
+from firmware_test_client.channel import HardClose
 from firmware_test_client.config import Codec, DeviceConfig, ListeningMode
-from firmware_test_client.errors import HelloError
-from firmware_test_client.framing import AudioPacket, FramingError, pack, unpack
+from firmware_test_client.framing import AudioPacket
+from firmware_test_client.main_task import Work
 from firmware_test_client.records import CloseInfo, Records, parse_object
+from firmware_test_client.state import DeviceState
 
-_WRONG_BINARY: Final = b"\x78\x00\x01"
+Carrier = Literal["websocket", "mqtt"]
+
+WRONG_BINARY: Final = b"\x78\x00\x01"
 _HELLO_NOT_AWAITED: Final = ("none", "wrong_text", "wrong_binary")
 
 
 class ProtocolObserver(Protocol):
     """Handles the server's messages (the callbacks of Application::InitializeProtocol)."""
+
+    @property
+    def state(self) -> DeviceState:
+        """The device's state."""
+
+    def schedule(self, work: Work) -> None:
+        """Run `work` on the main task."""
 
     def on_server_hello(self, rate: int, frame_ms: int, codec: Codec) -> None:
         """The audio format of the server's hello."""
@@ -34,11 +45,20 @@ class ProtocolObserver(Protocol):
         """Any message except hello."""
 
     def on_channel_closed(self, close: CloseInfo) -> None:
-        """The connection is gone."""
+        """The audio channel is closed."""
+
+    def on_connected(self) -> None:
+        """The connection that outlives conversations is there again (MQTT)."""
+
+    def on_network_error(self, message: str) -> None:
+        """Something could not be sent or opened; the message is shown."""
 
 
-class WebsocketProtocol:
-    """One device's protocol. Each `open_audio_channel` makes a new channel."""
+class DeviceProtocol(ABC):
+    """One device's protocol. Each `open_audio_channel` begins a new conversation."""
+
+    carrier: ClassVar[Carrier]
+    transport: ClassVar[str]  # as the hello states it
 
     def __init__(
         self,
@@ -51,23 +71,29 @@ class WebsocketProtocol:
         self._records = records
         self._observer = observer
         self._clock = clock
-        self._channel: Channel | None = None
         self._hello = asyncio.Event()
-        self.version: int = config.version or 1
+        self.version: int = 1  # as the hello states it
         self.session_id = ""
         self.server_rate, self.server_frame_ms = 24_000, 60  # Protocol's initial values
         self.server_codec: Codec = "opus"
         self.last_incoming = clock()
 
-    @property
-    def channel(self) -> Channel | None:
-        """The newest connection."""
-        return self._channel
+    # The connection
 
     @property
+    @abstractmethod
     def connected(self) -> bool:
-        """Whether there is a socket."""
-        return self._channel is not None and self._channel.open
+        """Whether there is a connection with a conversation's channel."""
+
+    @property
+    @abstractmethod
+    def online(self) -> bool:
+        """Whether messages can be exchanged, also without a conversation."""
+
+    @property
+    def channel_open(self) -> bool:
+        """IsAudioChannelOpened: connected, and not silent for 120 s."""
+        return self.connected and not self.timed_out
 
     @property
     def timed_out(self) -> bool:
@@ -75,57 +101,86 @@ class WebsocketProtocol:
         return self._clock() - self.last_incoming > self._config.dead_after
 
     @property
-    def channel_open(self) -> bool:
-        """IsAudioChannelOpened: connected, and not silent for 120 s."""
-        return self.connected and not self.timed_out
-
-    async def open_audio_channel(self, url: str, token: str) -> None:
-        """Connect, send hello, wait for the server's hello (OpenAudioChannel).
-
-        Raises:
-            ConnectError: no socket.
-            HelloError: no acceptable hello within `hello_timeout`, or the server closed first.
-        """
-        if self._channel is not None:
-            old, self._channel = self._channel, None
-            await old.close()
-        config, faults = self._config, self._config.misbehaviour
-        headers = {
-            "Protocol-Version": str(self.version),
-            "Device-Id": config.device_id,
-            "Client-Id": config.client_id,
-        }
-        if token:
-            headers["Authorization"] = token if " " in token else f"Bearer {token}"
-        self._hello.clear()
-        channel = Channel(self, faults.pong_delay)
-        await channel.connect(url, headers, config.hello_timeout)
-        self._channel = channel
-        self.last_incoming = self._clock()
-        self._send_hello()
-        if faults.hello in _HELLO_NOT_AWAITED:
-            return
-        try:
-            async with asyncio.timeout(config.hello_timeout):
-                await self._hello.wait()
-        except TimeoutError:
-            await channel.close()
-            raise HelloError(f"no server hello within {config.hello_timeout:g} s") from None
-        if not channel.open:
-            close = self._records.closes[-1]
-            raise HelloError(f"closed before the hello: {close.code} {close.reason}".rstrip())
-        if faults.never_read:
-            channel.stop_reading()
-
-    @property
     def hello_awaited(self) -> bool:
         """False if a faulty hello is configured, which gets no answer."""
         return self._config.misbehaviour.hello not in _HELLO_NOT_AWAITED
 
+    @abstractmethod
+    async def start(self) -> None:
+        """Connect at the end of the boot, where the carrier does that (Protocol::Start)."""
+
+    @abstractmethod
+    async def go_online(self) -> None:
+        """Connect, where the carrier is connected without a conversation.
+
+        Raises:
+            ConnectError: no connection.
+        """
+
+    @abstractmethod
+    async def open_audio_channel(self) -> None:
+        """Send hello, wait for the server's hello (OpenAudioChannel).
+
+        Raises:
+            ConnectError: no connection.
+            HelloError: no acceptable hello within `hello_timeout`, or the server closed first.
+        """
+
+    @abstractmethod
     async def close(self) -> None:
-        """Close the socket (CloseAudioChannel)."""
-        if self._channel is not None:
-            await self._channel.close()
+        """End the conversation (CloseAudioChannel)."""
+
+    @abstractmethod
+    async def shut_down(self) -> None:
+        """End the conversation and the connection (the destructor)."""
+
+    @abstractmethod
+    async def flush(self) -> None:
+        """Wait until everything is written; during a stall, do not wait.
+
+        Raises:
+            Disconnected: there is no connection.
+        """
+
+    @abstractmethod
+    async def ping(self, timeout: float) -> float:
+        """The carrier's own ping; the round trip in seconds. Raises Disconnected without it."""
+
+    # Faults
+
+    @abstractmethod
+    def abort(self, how: HardClose) -> None:
+        """Lose the connection: by RST, by FIN, or by permanent silence."""
+
+    @abstractmethod
+    def stall(self) -> None:
+        """Hold back everything that is sent from now on."""
+
+    @abstractmethod
+    def release(self) -> None:
+        """End a stall: send everything that was held back in one burst."""
+
+    @abstractmethod
+    def stop_reading(self) -> None:
+        """Leave incoming data in the sockets."""
+
+    @abstractmethod
+    def resume_reading(self) -> None:
+        """End `stop_reading`."""
+
+    @abstractmethod
+    def send_wrong_sizes(self, count: int) -> None:
+        """Send audio with a wrong size field, also truncated."""
+
+    # Sending
+
+    @abstractmethod
+    def send(self, data: str | bytes) -> bool:
+        """Send a message, or bytes where audio goes, unchanged; False if there is no connection."""
+
+    @abstractmethod
+    def send_audio(self, packet: AudioPacket) -> bool:
+        """SendAudio."""
 
     def hello_message(self) -> str:
         """GetHelloMessage."""
@@ -138,7 +193,7 @@ class WebsocketProtocol:
             "type": "hello",
             "version": self.version,
             "features": features,
-            "transport": "websocket",
+            "transport": self.transport,
             "audio_params": {
                 "format": config.codec,
                 "sample_rate": config.uplink_rate,
@@ -157,18 +212,10 @@ class WebsocketProtocol:
         if fault == "wrong_text":
             self.send_start_listening("auto")
         elif fault == "wrong_binary":
-            self.send(_WRONG_BINARY)
+            self.send(WRONG_BINARY)
         elif fault != "none":
             for _ in range(2 if fault == "twice" else 1):
                 self.send(self.hello_message())
-
-    def send(self, data: str | bytes) -> bool:
-        """Send a message unchanged; False if there is no connection."""
-        return self._channel is not None and self._channel.send(data)
-
-    def send_audio(self, packet: AudioPacket) -> bool:
-        """SendAudio."""
-        return self.send(pack(self.version, packet))
 
     def send_start_listening(self, mode: ListeningMode) -> None:
         """SendStartListening."""
@@ -190,43 +237,19 @@ class WebsocketProtocol:
         """SendMcpMessage."""
         self._send(f'"type":"mcp","payload":{payload}')
 
-    def _send(self, fields: str) -> None:
-        self.send(f'{{"session_id":"{self.session_id}",{fields}}}')
+    def send_speak_ready(self) -> None:
+        """The answer to `speak_request` (pull request 1939 of 78/xiaozhi-esp32)."""
+        self._send('"type":"speak_ready","state":"ready"')
 
-    # ChannelObserver
+    def _send(self, fields: str) -> bool:
+        return self.send(f'{{"session_id":"{self.session_id}",{fields}}}')
 
     def on_sent(self, data: str | bytes) -> None:
         """Record a message when it is written."""
         self._records.frame(self._clock(), "out", data)
         self._records.changed()
 
-    def on_message(self, data: str | bytes) -> None:
-        """The OnData callback of OpenAudioChannel."""
-        now = self._clock()
-        self._records.frame(now, "in", data)
-        if isinstance(data, bytes):
-            self._read_audio(data, now)
-        else:
-            self._read_text(data, now)
-        self.last_incoming = now
-        self._records.changed()
-
-    def on_closed(self, close: CloseInfo) -> None:
-        """The OnDisconnected callback of OpenAudioChannel."""
-        self._records.closes.append(close)
-        self._hello.set()  # ends the wait for it
-        if self._channel is not None:  # None: a dead connection is being replaced
-            self._observer.on_channel_closed(close)
-        self._records.changed()
-
-    def _read_audio(self, data: bytes, now: float) -> None:
-        try:
-            packet = unpack(self.version, data)
-        except FramingError as error:
-            self._records.counters.framing_errors += 1
-            self._records.violations.append(str(error))
-            return
-        self._observer.on_audio(packet, now)
+    # Receiving
 
     def _read_text(self, data: str, now: float) -> None:
         body = parse_object(data)
@@ -234,15 +257,19 @@ class WebsocketProtocol:
         if body is None or not isinstance(kind, str):
             self._records.violations.append(f"message without a type: {data[:200]}")
         elif kind == "hello":
-            self._read_server_hello(body)
+            if self._accept_hello(body):
+                self._hello.set()
         else:
-            self._observer.on_json(kind, body, now)
+            self._on_json(kind, body, now)
 
-    def _read_server_hello(self, body: dict[str, Any]) -> None:
-        """ParseServerHello. Without `transport` the firmware reads a null pointer and restarts."""
-        if body.get("transport") != "websocket":
+    def _on_json(self, kind: str, body: dict[str, Any], now: float) -> None:
+        self._observer.on_json(kind, body, now)
+
+    def _accept_hello(self, body: dict[str, Any]) -> bool:
+        """ParseServerHello; False if it is none for the firmware."""
+        if body.get("transport") != self.transport:
             self._records.violations.append(f"hello with transport {body.get('transport')!r}")
-            return
+            return False
         if isinstance(body.get("session_id"), str):
             self.session_id = body["session_id"]
         audio = body.get("audio_params")
@@ -252,9 +279,12 @@ class WebsocketProtocol:
                 self.server_rate = rate
             if isinstance(frame_ms, int):
                 self.server_frame_ms = frame_ms
-            # The firmware does not read it: what it is sent is Opus.
-            self.server_codec = "pcm" if audio.get("format") == "pcm" else "opus"
-            if self.server_codec != self._config.codec:
-                self._records.violations.append(f"hello with format {audio.get('format')!r}")
+            self._read_codec(audio.get("format"))
         self._observer.on_server_hello(self.server_rate, self.server_frame_ms, self.server_codec)
-        self._hello.set()
+        return True
+
+    def _read_codec(self, stated: object) -> None:
+        """The firmware does not read it: what it is sent is Opus."""
+        self.server_codec = "pcm" if stated == "pcm" else "opus"
+        if self.server_codec != self._config.codec:
+            self._records.violations.append(f"hello with format {stated!r}")

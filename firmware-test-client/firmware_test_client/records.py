@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One WebSocket message."""
+    """One WebSocket message, MQTT message (text) or audio datagram (binary)."""
 
     time: float  # monotonic seconds; of sending, of receiving
     direction: Direction
@@ -57,11 +57,19 @@ class Counters:
     decode_errors: int = 0
     framing_errors: int = 0
     uplink_dropped: int = 0  # packets that the device's own full send queue dropped
+    udp_stale: int = 0  # datagrams dropped because their sequence was not above the last one's
+    udp_gaps: int = 0  # datagrams that never came before a later one
+    udp_lost: int = 0  # faults of the configured networks, in both directions
+    udp_duplicated: int = 0
+    udp_reordered: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class CloseInfo:
-    """How the connection ended. Code 1006: without a close frame."""
+    """How the connection ended, over MQTT the conversation.
+
+    Codes are a WebSocket's. 1000: over MQTT by a goodbye. 1006: lost, without a close frame.
+    """
 
     code: int
     reason: str

@@ -29,7 +29,8 @@ _ALLOWED: Final[dict[DeviceState, frozenset[DeviceState]]] = {
     _S.ACTIVATING: frozenset({_S.UPGRADING, _S.IDLE}),
     _S.UPGRADING: frozenset({_S.IDLE, _S.ACTIVATING}),
     _S.IDLE: frozenset({_S.CONNECTING, _S.LISTENING, _S.SPEAKING, _S.ACTIVATING, _S.UPGRADING}),
-    _S.CONNECTING: frozenset({_S.IDLE, _S.LISTENING}),
+    # To Speaking only by `speak_request`, which firmware 2.4 does not know.
+    _S.CONNECTING: frozenset({_S.IDLE, _S.LISTENING, _S.SPEAKING}),
     _S.LISTENING: frozenset({_S.SPEAKING, _S.IDLE}),
     _S.SPEAKING: frozenset({_S.LISTENING, _S.IDLE}),
 }

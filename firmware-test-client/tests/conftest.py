@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
+from mqtt_server import MqttServer
 from ota_server import OtaServer
 from scripted_server import ScriptedServer
 
@@ -20,4 +21,11 @@ async def server() -> AsyncIterator[ScriptedServer]:
 def ota() -> Iterator[OtaServer]:
     """An HTTP server on a free loopback port, for OTA and downloads."""
     with OtaServer() as running:
+        yield running
+
+
+@pytest.fixture
+async def broker() -> AsyncIterator[MqttServer]:
+    """A server by MQTT and UDP on free loopback ports, scripted by the test."""
+    async with MqttServer() as running:
         yield running
