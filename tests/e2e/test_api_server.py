@@ -334,6 +334,7 @@ async def test_the_banner_and_who_may_see_what(tmp_path: Path) -> None:
         port = api.server.http_url.rpartition(":")[2]
         assert shown["ota_url"] == f"http://192.0.2.7:{port}/xiaozhi/ota/"
         assert (shown["language"], shown["access"], shown["processes"]) == ("de", "allow_list", 1)
+        assert shown["mqtt"] == ""
         assert shown["troubles"].keys() <= {"providers"}  # they may be loading
         api.server.app.readiness.add("scales", lambda: "out of balance")
         assert (await reader("GET", "/server")).body["troubles"]["scales"] == "out of balance"

@@ -67,6 +67,7 @@ STEPS = (
     Step("devices rename", [DEVICE, "lamp"]),
     Step("devices assign", [DEVICE, "kitchen"]),
     Step("devices give", [DEVICE, "Anna"]),
+    Step("devices switch", [DEVICE, "mqtt"]),
     Step("devices show", [DEVICE]),
     Step("devices block", [DEVICE]),
     Step("devices unblock", [DEVICE]),

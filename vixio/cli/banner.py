@@ -159,6 +159,7 @@ def banner(about: ServerInfo, source: str) -> str:
             "",
             f"  OTA URL       {ota}      ← enter this on the device",
             f"  WebSocket     {websocket}",
+            *([f"  MQTT          port {about.mqtt_port}"] if about.mqtt_port else []),
             *(
                 [f"  console       {site}console/      ← open this in a browser, and talk"]
                 if about.console

@@ -24,7 +24,7 @@ from vixio.cli.registry import (
 from vixio.core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from vixio.data.devices.records import DeviceRecord
+    from vixio.data.devices.records import Carrier, DeviceRecord
 
 TIMES = (
     "first_seen",
@@ -70,7 +70,7 @@ def _list(config: Path | None, *, as_json: bool) -> None:
         click.echo("no device is known yet: enter the OTA address of the server in one")
         return
     head = ["DEVICE", "NAME", "STATE", "CODE", "BOARD", "FIRMWARE", "ADDRESS", "PROFILE"]
-    head += ["PERSON", "SEEN"]
+    head += ["PERSON", "CARRIER", "SEEN"]
     rows = [
         (
             device.id,
@@ -82,6 +82,7 @@ def _list(config: Path | None, *, as_json: bool) -> None:
             device.address,
             device.profile or "",
             device.person or "",
+            device.carrier,
             ago(device.last_seen),
         )
         for device in found
@@ -184,6 +185,19 @@ def give(config: Path | None, device: str, person: str) -> None:
         config, device, lambda repository, its: repository.give(its, person, actor())
     )
     click.echo(f"{found.name or found.id} belongs to {found.person or 'nobody'}")
+
+
+@devices.command()
+@click.argument("device")
+@click.argument("carrier", type=click.Choice(["websocket", "mqtt"]), required=False)
+@click.pass_obj
+def switch(config: Path | None, device: str, carrier: Carrier | None) -> None:
+    """Have DEVICE come by this CARRIER from its next start; without one, as the settings say."""
+    found = with_device(
+        config, device, lambda repository, its: repository.switch(its, carrier or "", actor())
+    )
+    way = f"by {found.carrier}" if found.carrier else "as the settings say"
+    click.echo(f"{found.name or found.id} comes {way} from its next start")
 
 
 @devices.command()

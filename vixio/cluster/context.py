@@ -38,5 +38,7 @@ class ServerInfo:
     public_url: str = ""
     console: bool = True
     """Whether the web console is served."""
+    mqtt_port: int = 0
+    """Where devices come over MQTT; 0: nowhere."""
     a2a_without_token: bool = False
     """Whether programs of this machine use the A2A agent without a token."""

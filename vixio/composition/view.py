@@ -84,6 +84,7 @@ class OperatorView:
             ota_url=urls(info)[0],
             language=info.language,
             access=info.access,
+            mqtt=mqtt.devices if (mqtt := self._app.settings.mqtt) is not None else "",
             uptime_s=round(time.monotonic() - self._began, 1),
             troubles={
                 each.name: each.reason for each in self._app.readiness.results() if not each.ok

@@ -36,6 +36,11 @@ def test_it_names_no_console_where_there_is_none() -> None:
     assert "console" not in banner(replace(ABOUT, console=False), "./vixio.yaml")
 
 
+def test_it_names_the_port_of_mqtt() -> None:
+    assert "MQTT" not in banner(ABOUT, "./vixio.yaml")
+    assert "  MQTT          port 1883\n" in banner(replace(ABOUT, mqtt_port=1883), "./vixio.yaml")
+
+
 def test_it_says_that_a2a_needs_no_token() -> None:
     assert "A2A" not in banner(ABOUT, "./vixio.yaml")
     text = banner(replace(ABOUT, a2a_without_token=True), "./vixio.yaml")

@@ -17,6 +17,7 @@ from vixio.cli.diagnostics.check_languages import (
     try_speaking,
     try_understanding,
 )
+from vixio.cli.diagnostics.check_mqtt import try_mqtt
 from vixio.cli.diagnostics.check_ports import try_ports
 from vixio.cli.diagnostics.check_providers import (
     try_agent,
@@ -179,6 +180,7 @@ PROBES: dict[str, Probe] = {
     "a2a": try_a2a,
     "memory": try_memory,
     "ports": try_ports,
+    "mqtt": try_mqtt,
     "workers": try_workers,
     "cluster": try_cluster,
     "access": try_access,

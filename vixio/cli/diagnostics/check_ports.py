@@ -22,14 +22,14 @@ _MOST_BYTES = 2**20
 async def try_ports(settings: Settings) -> str:
     """Return whether the ports are free, or held by a running Vixio server."""
     server = settings.server
-    taken = {
+    used = {
         key: error
         for key in ("port", "http_port")
-        if (error := await _taken(server.host, getattr(server, key), key)) is not None
+        if (error := await taken(server.host, getattr(server, key), key)) is not None
     }
-    if taken:
-        page = await asyncio.to_thread(_health, server.host, server.http_port)
-        for key, error in taken.items():
+    if used:
+        page = await asyncio.to_thread(health, server.host, server.http_port)
+        for key, error in used.items():
             port = getattr(server, key)
             if port not in page.get("ports", ()):
                 raise await asyncio.to_thread(port_error, server.host, port, key, error)
@@ -38,9 +38,16 @@ async def try_ports(settings: Settings) -> str:
     return f"{shown[0]} (WebSocket) and {shown[1]} (OTA) are free on {server.host}"
 
 
-async def _taken(host: str, port: int, key: str) -> OSError | None:
+async def taken(host: str, port: int, key: str, *, udp: bool = False) -> OSError | None:
     """Return the error if the port is in use. Raises ConfigError if it cannot be opened at all."""
     try:
+        if udp:
+            loop, local = asyncio.get_running_loop(), (host, port)
+            transport, _ = await loop.create_datagram_endpoint(
+                asyncio.DatagramProtocol, local_addr=local
+            )
+            transport.close()
+            return None
         listener = await asyncio.start_server(lambda *_: None, host, port)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
@@ -51,7 +58,7 @@ async def _taken(host: str, port: int, key: str) -> OSError | None:
     return None
 
 
-def _health(host: str, port: int) -> dict[str, Any]:
+def health(host: str, port: int) -> dict[str, Any]:
     """Return the health page of the Vixio server that listens there; empty if there is none."""
     known = "127.0.0.1" if host in EVERY_ADDRESS else host
     connection = HTTPConnection(known, port, timeout=ANSWER_TIMEOUT_S)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from vixio.core.errors import VixioError
 from vixio.data.database.database import Row
@@ -15,8 +15,8 @@ MAX_TEXT: Final = 64
 """Characters of a name, and of a reason."""
 
 
-CARRIERS: Final = ("websocket", "mqtt")
-"""By which a device may come."""
+Carrier = Literal["", "websocket", "mqtt"]
+"""By which a device is to come; empty: as the settings say."""
 
 
 class AccessMode(StrEnum):
@@ -134,7 +134,7 @@ class DeviceRecord:
     place: str
     """Where it was said to stand; empty: where the settings and its profile say."""
     carrier: str
-    """One of :data:`CARRIERS`, which OTA sends it to; empty: as the settings say."""
+    """As :data:`Carrier`; OTA sends it there."""
 
     @classmethod
     def of(cls, row: Row) -> DeviceRecord:

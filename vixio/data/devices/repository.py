@@ -17,7 +17,7 @@ from vixio.data.devices.contacts import CODE_IDLE_MS, DIGITS
 from vixio.data.devices.people_repository import PeopleRepository
 from vixio.data.devices.profile_repository import ProfileRepository
 from vixio.data.devices.records import (
-    CARRIERS,
+    Carrier,
     DeviceLine,
     DeviceRecord,
     NotKnown,
@@ -241,13 +241,8 @@ class DeviceRepository:
                 raise NotKnown(f"the person {person!r} has just been removed")
         return await self.device(device.id)
 
-    async def switch(self, device_id: str, carrier: str, actor: str) -> DeviceRecord:
-        """Have a device come by this carrier from its next start; empty: as the settings say.
-
-        Raises RegistryError.
-        """
-        if carrier and carrier not in CARRIERS:
-            raise RegistryError(f"no carrier {carrier!r}: it is one of {', '.join(CARRIERS)}")
+    async def switch(self, device_id: str, carrier: Carrier, actor: str) -> DeviceRecord:
+        """Have a device come by this carrier from its next start. Raises RegistryError."""
         async with self._changing(device_id, actor, "switched", carrier=carrier) as changing:
             devices, device, _ = changing
             await devices.set(device.id, carrier=carrier)

@@ -15,8 +15,13 @@ from vixio.core.errors import ConfigError
 def port_error(host: str, port: int, key: str, error: OSError) -> ConfigError:
     """Return in one line why a server cannot listen on ``host`` and ``port``, and what to do.
 
+<<<<<<< HEAD
     ``key``: of the section ``server``, ``port`` or ``http_port``, or ``SECTION.KEY`` without an
     option of the command. Blocking: looks who uses it.
+=======
+    ``key``: of the section ``server``, ``port`` or ``http_port``; else with its section, as
+    ``mqtt.port``. Blocking: looks who uses it.
+>>>>>>> 03f4546f (devices: a carrier of its own, by API, command and console; check and banner name MQTT)
     """
     option = f"--{key.replace('_', '-')} N, or server.{key} in the settings"
     if "." in key:
@@ -28,7 +33,7 @@ def port_error(host: str, port: int, key: str, error: OSError) -> ConfigError:
         )
     match error.errno:
         case errno.EADDRINUSE:
-            by = holder_of(port)
+            by = "" if "udp" in key else holder_of(port)
             user = f" by {by}" if by else ", by another program or a Vixio that still runs"
             return ConfigError(
                 f"port {port} of {host} is in use{user}: stop it, or choose another port ({option})"

@@ -29,6 +29,7 @@ class LiveView(BaseModel):
     state: str = Field(description="idle, listening, thinking, speaking or paused")
     since: int = Field(description="When that began, in milliseconds since 1970.")
     session_id: str
+    transport: str = Field(description="How its audio comes: websocket, or udp beside MQTT.")
     heard: str | None = Field(
         description="The last words of the user, 200 characters at most. null: there were none, "
         "or the token lacks conversations:read."
@@ -65,6 +66,10 @@ class Device(BaseModel):
         description="For how many days what is said to it is kept as sound; 0: it is not."
     )
     person: str | None = Field(description="Whom it belongs to; null: nobody.")
+    carrier: str = Field(
+        description="How it comes from its next start: websocket or mqtt; empty: as the settings "
+        "say."
+    )
     board: str
     chip: str
     firmware: str
@@ -221,5 +226,10 @@ def _has(service: ApiService, line: DeviceLine, wanted: str) -> bool:
 def _live(live: Live, *, words: bool) -> LiveView:
     heard, said = (live.heard or None, live.said or None) if words else (None, None)
     return LiveView(
-        state=live.state, since=live.since, session_id=live.session_id, heard=heard, said=said
+        state=live.state,
+        since=live.since,
+        session_id=live.session_id,
+        transport=live.transport,
+        heard=heard,
+        said=said,
     )

@@ -27,6 +27,7 @@ class ServerFacts(BaseModel):
     ota_url: str
     language: str
     access: str
+    mqtt: str
     uptime_s: float
     troubles: dict[str, str]
 

@@ -54,12 +54,14 @@ MAX_WORDS_BYTES: Final = 300_000
 @dataclass(frozen=True, slots=True)
 class Live:
     """``state``: a value of :class:`~vixio.core.turns.floor.State`; ``since``: when it began, in
-    milliseconds since 1970. ``heard`` and ``said``: the last words of the user and of the
-    assistant, private; empty where there were none."""
+    milliseconds since 1970. ``transport``: how the audio comes, ``websocket`` or ``udp``. ``heard``
+    and ``said``: the last words of the user and of the assistant, private; empty where there were
+    none."""
 
     state: str
     since: int
     session_id: str
+    transport: str = ""
     heard: str = ""
     said: str = ""
 
@@ -67,8 +69,8 @@ class Live:
     def from_json(cls, data: object) -> Live | None:
         """Read a row of a report; None for anything else."""
         match data:
-            case [str(state), int(since), str(session_id), str(heard), str(said)]:
-                return cls(state, since, session_id, heard, said)
+            case [str(state), int(since), str(session), str(transport), str(heard), str(said)]:
+                return cls(state, since, session, transport, heard, said)
         return None
 
 
@@ -82,8 +84,9 @@ class LiveBoard:
     def __call__(self, event: Event) -> None:
         """Follow an event."""
         match event:
-            case SessionOpened(device_id=device_id, session_id=session_id):
-                self._rows[device_id] = [str(State.IDLE), now_ms(), session_id, "", ""]
+            case SessionOpened(device_id=device_id, session_id=session_id, device=device):
+                transport = device.transport if device is not None else ""
+                self._rows[device_id] = [str(State.IDLE), now_ms(), session_id, transport, "", ""]
                 self._rows.move_to_end(device_id)
             case SessionClosed(device_id=device_id):
                 if self._row(event) is not None:
@@ -92,11 +95,11 @@ class LiveBoard:
                 if (row := self._row(event)) is not None:
                     row[:2] = after, now_ms()
             case FinalTranscript(text=text) | TurnStarted(text=text) if text:
-                self._put(event, 3, text)
-            case SpeechSentence(text=text, filler=False) | SpeechPlayed(text=text):
                 self._put(event, 4, text)
+            case SpeechSentence(text=text, filler=False) | SpeechPlayed(text=text):
+                self._put(event, 5, text)
             case SpeechInterrupted(heard=heard):
-                self._put(event, 4, heard)
+                self._put(event, 5, heard)
 
     def find(self, device_id: str) -> list[Any] | None:
         """Return the row of a device; None: it is not connected to this process."""
@@ -107,8 +110,8 @@ class LiveBoard:
         room = MAX_WORDS_BYTES
         rows = {}
         for device_id, row in islice(reversed(self._rows.items()), MAX_REPORTED):
-            room -= sum(len(words.encode("utf-8", "replace")) for words in row[3:])
-            rows[device_id] = row if room >= 0 else [*row[:3], "", ""]
+            room -= sum(len(words.encode("utf-8", "replace")) for words in row[4:])
+            rows[device_id] = row if room >= 0 else [*row[:4], "", ""]
         return {TOPIC: rows}
 
     def all(self) -> Mapping[str, list[Any]]:

@@ -154,6 +154,12 @@ def test_the_commands(tmp_path: Path) -> None:
     assert status == 2
     assert "expected KEY=VALUE, found 'language'" in said
     assert vixio("devices", "assign", "Kitchen")[1] == "Kitchen has no profile\n"
+    said = vixio("devices", "switch", "Kitchen", "mqtt")[1]
+    assert said == "Kitchen comes by mqtt from its next start\n"
+    assert " mqtt " in vixio("devices")[1].splitlines()[1]
+    assert vixio("devices", "switch", "Kitchen", "pigeon")[0] == 2
+    said = vixio("devices", "switch", "Kitchen")[1]
+    assert said == "Kitchen comes as the settings say from its next start\n"
     assert vixio("profiles", "remove", "guests")[1] == "removed guests\n"
     assert vixio("profiles", "set", "child", "agent={name: openai, api_key: planted}")[0] == 0
     shared = tmp_path / "child.json"

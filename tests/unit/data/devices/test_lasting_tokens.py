@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -12,7 +12,7 @@ from tests.support.running_registry import KITCHEN, Here, running
 from tests.support.waiting import until
 from vixio.core.wall_clock import now_ms, now_s
 from vixio.data.devices.contacts import RENEWED_MS, DeviceContacts
-from vixio.data.devices.records import AccessMode
+from vixio.data.devices.records import AccessMode, Carrier
 from vixio.data.devices.tokens import DeviceTokens
 from vixio.settings.mqtt import MqttSection
 from vixio.transports.admission.access import OtaRequest, RegistryUnavailable
@@ -138,9 +138,10 @@ async def test_the_carrier_of_a_device_decides(make: Make, monkeypatch: pytest.M
     async with running(make, AccessMode.OPEN, by_mqtt=chosen) as here:
         ask = OtaRequest(device_id=KITCHEN, client_id="c")
         assert not (await here.registry.decide(ask)).mqtt
-        for carrier, mqtt in (("mqtt", True), ("websocket", False), ("mqtt", True), ("", False)):
+        carriers: Sequence[Carrier] = ("mqtt", "websocket", "mqtt", "")
+        for carrier in carriers:
             await here.repository.switch(KITCHEN, carrier, "me")
-            assert (await here.registry.decide(ask)).mqtt is mqtt
+            assert (await here.registry.decide(ask)).mqtt is (carrier == "mqtt")
         await here.repository.switch(KITCHEN, "mqtt", "me")
         await until(lambda: here.registry.known.standings[KITCHEN].carrier == "mqtt")
         monkeypatch.setattr(here.registry, "use", _away)

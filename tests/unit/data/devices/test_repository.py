@@ -331,6 +331,16 @@ async def test_a_device_is_found_by_its_name(make: Make) -> None:
         assert (kitchen.name, kitchen.place) == ("Küche", "Ground floor")
 
 
+async def test_a_device_is_switched_to_another_carrier(make: Make) -> None:
+    async with registry(make) as here:
+        await here.repository.add(KITCHEN, "me", name="Kitchen")
+        assert (await here.repository.device(KITCHEN)).carrier == ""
+        assert (await here.repository.switch("kitchen", "mqtt", "me")).carrier == "mqtt"
+        assert (await here.repository.device(KITCHEN)).standing.carrier == "mqtt"
+        assert (await here.changes())[-1] == ("me", "switched", f"device:{KITCHEN}")
+        assert (await here.repository.switch(KITCHEN, "", "me")).carrier == ""
+
+
 @pytest.mark.parametrize("wrong", ["", "kitchen sink", "a2a/x", "x" * 200])
 async def test_what_is_no_id_is_not_added(make: Make, wrong: str) -> None:
     async with registry(make) as here:

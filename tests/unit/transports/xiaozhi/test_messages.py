@@ -45,6 +45,8 @@ def honoured(message: dict[str, Any]) -> str:
         return f"tts {state}" if state in {"start", "stop"} else ""
     if kind == "system":
         return "reboot" if message["command"] == "reboot" else ""
+    if kind == "goodbye":  # over MQTT alone (mqtt_protocol.cc, StartMqttClient)
+        return kind
     if kind in {"custom", "mcp"}:
         return kind if isinstance(message["payload"], dict) else ""
     return f"unknown type {kind}"
@@ -61,6 +63,8 @@ EFFECTS = {
     "custom": "custom",
     "pong": "unknown type pong",
     "keepalive": "",
+    "goodbye": "goodbye",
+    "speak_request": "unknown type speak_request",  # of a firmware without it
 }
 
 

@@ -102,18 +102,18 @@ def test_a_report_fits_in_a_message_with_the_latest_devices(character: str) -> N
     assert len(json.dumps(report, ensure_ascii=False).encode()) < MAX_MESSAGE
     assert len(report) == MAX_REPORTED
     assert set(report) == set(ids[-MAX_REPORTED:])
-    assert report[ids[-1]][3].startswith(character * 100)
-    assert report[ids[-MAX_REPORTED]][3] == ""
-    words = sum(len(row[3].encode()) for row in report.values())
+    assert report[ids[-1]][4].startswith(character * 100)
+    assert report[ids[-MAX_REPORTED]][4] == ""
+    words = sum(len(row[4].encode()) for row in report.values())
     assert MAX_WORDS_BYTES / 2 < words <= MAX_WORDS_BYTES
 
 
 def test_what_is_no_report_is_left_out() -> None:
-    row = ["idle", 5, "s", "", ""]
+    row = ["idle", 5, "s", "udp", "", ""]
     reports: Sequence[Mapping[str, Any]] = [{TOPIC: {KITCHEN: row}}, {}, {TOPIC: ["no", "rows"]}]
     assert merged(reports) == {KITCHEN: row}
-    assert Live.from_json(row) == Live("idle", 5, "s")
-    for wrong in (None, [], ["idle", "5", "s", "", ""], {"state": "idle"}):
+    assert Live.from_json(row) == Live("idle", 5, "s", "udp")
+    for wrong in (None, [], ["idle", "5", "s", "udp", "", ""], {"state": "idle"}):
         assert Live.from_json(wrong) is None
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from functools import partial
 from typing import Any
 
 import pytest
@@ -15,9 +14,8 @@ from tests.support.waiting import until
 from tests.unit.web.http.test_server import request
 from vixio.composition.ports import ota_settings
 from vixio.core.metrics import Counters
-from vixio.data.devices.records import AccessMode
+from vixio.data.devices.records import AccessMode, Carrier
 from vixio.data.devices.registry import DeviceRegistry
-from vixio.data.devices.repository import DeviceRepository
 from vixio.settings import Settings
 from vixio.settings.mqtt import MqttSection
 from vixio.transports.admission.access import OtaDecision
@@ -160,6 +158,9 @@ class Served:
         assert answer.status == 200
         return answer.json()
 
+    async def switch(self, carrier: Carrier) -> None:
+        await self.registry.with_repository(lambda it: it.switch(KITCHEN, carrier, "me"))
+
     def refused(self, mqtt: dict[str, Any]) -> str:
         """Return why the server refuses a CONNECT with these values; empty: it does not."""
         client_id, _ = read_user_name(mqtt["username"])
@@ -234,13 +235,10 @@ async def test_a_device_that_waits_for_its_claim_gets_none() -> None:
 async def test_a_device_comes_and_returns_as_it_is_switched() -> None:
     async with served(devices="chosen") as here:
         assert "mqtt" not in await here.ask()
-        for carrier in ("mqtt", "websocket", "mqtt", ""):
-            await here.registry.with_repository(partial(_switch, carrier=carrier))
+        carriers: Sequence[Carrier] = ("mqtt", "websocket", "mqtt", "")
+        for carrier in carriers:
+            await here.switch(carrier)
             assert ("mqtt" in await here.ask()) is (carrier == "mqtt")
-
-
-async def _switch(repository: DeviceRepository, carrier: str) -> None:
-    await repository.switch(KITCHEN, carrier, "me")
 
 
 async def test_by_ipv6_a_device_stays_with_websocket_which_is_said_once(
@@ -248,8 +246,9 @@ async def test_by_ipv6_a_device_stays_with_websocket_which_is_said_once(
 ) -> None:
     async with served() as here:
         with caplog.at_level(logging.WARNING):
-            answers = [await here.ask(Host="[fd00::20]:8003") for _ in range(3)]
-        answer = answers[-1]
+            for _ in range(2):
+                await here.ask(Host="[fd00::20]:8003")
+            answer = await here.ask(Host="[fd00::20]:8003")
         assert "mqtt" not in answer
         assert answer["websocket"]["url"] == "ws://[fd00::20]:8000/xiaozhi/v1/"
         assert here.admission.counters.get("http.ota.no_mqtt") == 3

@@ -9,6 +9,7 @@ from fastapi import Query
 from pydantic import BaseModel, Field
 
 from vixio.core.wall_clock import now_ms
+from vixio.data.devices.records import Carrier
 from vixio.web.api.access import SCOPED, Service, Who, own_device
 from vixio.web.api.device_views import (
     Device,
@@ -85,11 +86,14 @@ class AddBody(Body):
     )
 
 
-class RenameBody(Body):
-    """Another name or place. What is left out stays; an empty one is taken away."""
+class ChangeBody(Body):
+    """Another name, place or carrier. What is left out stays; an empty one is taken away."""
 
     name: Name | None = None
     place: Name | None = Field(default=None, description="Over that of its profile.")
+    carrier: Carrier | None = Field(
+        default=None, description="How it comes from its next start; empty: as the settings say."
+    )
 
 
 class BlockBody(Body):
@@ -149,12 +153,17 @@ async def add_device(service: Service, who: Who, body: AddBody) -> Device:
     return await shown(service, who, found)
 
 
-async def rename_device(service: Service, who: Who, device: DevicePath, body: RenameBody) -> Device:
-    """Give a device another name, or say where it stands; an empty one takes it away."""
-    known = await service.device(device)
-    found = await service.with_repository(
-        lambda repository: repository.rename(known.id, body.name, who.actor, body.place)
-    )
+async def change_device(service: Service, who: Who, device: DevicePath, body: ChangeBody) -> Device:
+    """Give a device another name, say where it stands, or how it is to come."""
+    found = await service.device(device)
+    if (carrier := body.carrier) is not None:
+        found = await service.with_repository(
+            lambda repository: repository.switch(found.id, carrier, who.actor)
+        )
+    if carrier is None or body.name is not None or body.place is not None:
+        found = await service.with_repository(
+            lambda repository: repository.rename(found.id, body.name, who.actor, body.place)
+        )
     return await shown(service, who, found)
 
 
@@ -212,7 +221,7 @@ def make_routes() -> Routes:
     routes.add("POST", "/devices", add_device, write, status=201, errors=(409,))
     routes.add("POST", "/devices/claim", claim_device, write, errors=(404, 409))
     routes.add("GET", one, show_device, read, errors=(404, 409))
-    routes.add("PATCH", one, rename_device, write, errors=(404, 409))
+    routes.add("PATCH", one, change_device, write, errors=(404, 409))
     routes.add("DELETE", one, forget_device, write, status=204, errors=(404, 409))
     routes.add("POST", f"{one}/block", block_device, write, errors=(404, 409))
     routes.add("POST", f"{one}/unblock", unblock_device, write, errors=(404, 409))

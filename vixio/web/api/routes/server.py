@@ -49,6 +49,10 @@ class ServerStatus(BaseModel):
     processes: int
     language: str = Field(description="Of the assistant, where a device has none of its own.")
     access: str = Field(description="Which devices may use it: open, allow_list or activation.")
+    mqtt: str = Field(
+        description="Which devices come over MQTT, where they have no carrier of their own: all, "
+        "or `chosen`: none; empty: the server has no MQTT."
+    )
     troubles: dict[str, str] = Field(
         description="Checks of the readiness page that the process which answers does not pass, "
         "as `database`, with their reasons."
@@ -97,6 +101,7 @@ async def show_server(service: Service) -> ServerStatus:
         processes=max(1, len(found.get("workers", ()))),
         language=facts.language,
         access=facts.access,
+        mqtt=facts.mqtt,
         troubles=facts.troubles,
         version=__version__,
         status=str(found.get("status", "")),

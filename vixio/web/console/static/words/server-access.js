@@ -81,6 +81,7 @@ addWords({
     "audit.renamed": "renamed",
     "audit.resumed": "resumed",
     "audit.revoked": "revoked",
+    "audit.switched": "changed the connection of",
     "audit.tokens revoked": "revoked the tokens of",
     "audit.unblocked": "unblocked",
     "audit.verified": "verified",
@@ -119,6 +120,7 @@ addWords({
     "audit.key.force": "forced",
     "audit.key.before": "before",
     "audit.key.memory": "memory",
+    "audit.key.carrier": "connects by",
   },
   zh: {
     "server.used": "最近使用",
@@ -198,6 +200,7 @@ addWords({
     "audit.renamed": "重命名了",
     "audit.resumed": "继续发布了",
     "audit.revoked": "吊销了",
+    "audit.switched": "更改了连接方式：",
     "audit.tokens revoked": "吊销了全部令牌：",
     "audit.unblocked": "解封了",
     "audit.verified": "通过验证：",
@@ -236,5 +239,6 @@ addWords({
     "audit.key.force": "强制",
     "audit.key.before": "之前",
     "audit.key.memory": "记忆",
+    "audit.key.carrier": "连接方式",
   },
 });

@@ -1,4 +1,4 @@
-// What a device is: named, given a profile and a person, blocked, forgotten.
+// What a device is: named, given a profile, a person and a way to connect, blocked, forgotten.
 
 import { button, card, field, select, showError } from "../../components/controls.js";
 import { confirmed } from "../../components/dialog.js";
@@ -19,6 +19,8 @@ export async function details(panel, context) {
   const name = h("input", { type: "text", maxLength: 64, value: device.name, autocomplete: "off" });
   const profile = select([["", t("devices.profile.none")]], "");
   const person = select([["", t("device.person.none")]], "");
+  const carrier = select([["", ""], ["mqtt", t("device.carrier.mqtt")], ["websocket", t("device.carrier.websocket")]], "");
+  const memory = h("a", { href: href(["memory", "devices", device.id]) }, t("device.memory"));
   const facts = h("dl");
   const blocking = h("div", { class: "row" });
   fill(
@@ -30,16 +32,22 @@ export async function details(panel, context) {
         button(t("save"), () => change(() => patch(path, { name: name.value.trim() })))),
       field(t("devices.profile"), profile),
       field(t("device.person"), person),
-      h("a", { href: href(["memory", "devices", device.id]) }, t("device.memory")),
+      memory,
     ),
     card(t("device.access"), blocking),
   );
   profile.addEventListener("change", () => void change(() => put(`${path}/profile`, { profile: profile.value })).catch(showError));
   person.addEventListener("change", () => void change(() => put(`${path}/person`, { person: person.value })).catch(showError));
+  carrier.addEventListener("change", () => void change(() => patch(path, { carrier: carrier.value }), "device.saved.carrier").catch(showError));
   draw();
   context.addEventListener("changed", draw);
   try {
-    const [{ profiles }, { people }] = await Promise.all([get("/profiles", {}, signal), get("/people", {}, signal)]);
+    const [{ profiles }, { people }, { mqtt }] = await Promise.all(["/profiles", "/people", "/server"].map((each) => get(each, {}, signal)));
+    if (mqtt) {
+      carrier.options[0].textContent = t("device.carrier.default", { way: t(mqtt === "all" ? "device.by.udp" : "device.by.websocket") });
+      carrier.value = context.device.carrier;
+      memory.before(field(t("device.carrier"), carrier, { hint: t("device.carrier.hint") }));
+    }
     for (const each of profiles) profile.append(h("option", { value: each.name }, each.name));
     for (const each of people) person.append(h("option", { value: each.id }, each.name));
     profile.value = context.device.profile ?? "";
@@ -48,10 +56,10 @@ export async function details(panel, context) {
     showError(error);
   }
 
-  /** @param {() => Promise<any>} act */
-  async function change(act) {
+  /** @param {() => Promise<any>} act @param {string} [saved] what is said then */
+  async function change(act, saved = "device.saved") {
     await act();
-    toast(t("device.saved"));
+    toast(t(saved));
     await context.read();
   }
 
@@ -60,7 +68,7 @@ export async function details(panel, context) {
     const rows = [
       ["device.id", now.id], ["device.board", now.board], ["device.chip", now.chip], ["device.firmware", now.firmware], ["device.address", now.address],
       ["device.rssi", now.rssi ? t("devices.signal", { dbm: now.rssi }) : ""], ["device.language", now.language], ["device.serial", now.serial],
-      ["device.features", now.features.join(", ")], ["device.echo", now.hears_itself ? t("device.echo.none") : ""],
+      ["device.by", now.live ? t(`device.by.${now.live.transport}`) : ""], ["device.features", now.features.join(", ")], ["device.echo", now.hears_itself ? t("device.echo.none") : ""],
     ].filter(([, value]) => value);
     fill(
       facts,
