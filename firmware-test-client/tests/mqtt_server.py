@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Any
 
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
 from firmware_test_client import DeviceConfig, Mqtt
 
 KEY = bytes(range(16))

@@ -15,13 +15,8 @@ from vixio.core.errors import ConfigError
 def port_error(host: str, port: int, key: str, error: OSError) -> ConfigError:
     """Return in one line why a server cannot listen on ``host`` and ``port``, and what to do.
 
-<<<<<<< HEAD
-    ``key``: of the section ``server``, ``port`` or ``http_port``, or ``SECTION.KEY`` without an
-    option of the command. Blocking: looks who uses it.
-=======
-    ``key``: of the section ``server``, ``port`` or ``http_port``; else with its section, as
-    ``mqtt.port``. Blocking: looks who uses it.
->>>>>>> 03f4546f (devices: a carrier of its own, by API, command and console; check and banner name MQTT)
+        ``key``: of the section ``server``, ``port`` or ``http_port``, or ``SECTION.KEY`` without an
+        option of the command. Blocking: looks who uses it.
     """
     option = f"--{key.replace('_', '-')} N, or server.{key} in the settings"
     if "." in key:

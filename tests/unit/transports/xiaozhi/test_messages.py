@@ -46,7 +46,7 @@ def honoured(message: dict[str, Any]) -> str:
     if kind == "system":
         return "reboot" if message["command"] == "reboot" else ""
     if kind == "goodbye":  # over MQTT alone (mqtt_protocol.cc, StartMqttClient)
-        return kind
+        return "goodbye"
     if kind in {"custom", "mcp"}:
         return kind if isinstance(message["payload"], dict) else ""
     return f"unknown type {kind}"
