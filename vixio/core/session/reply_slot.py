@@ -250,6 +250,9 @@ class ReplySlot:
         if self.reply is reply:
             self.reply = None
             floor.step(Input.DONE)
+        if parts.connection.roused and not reply.heard:
+            # It was told to speak, and there is nothing to say.
+            parts.context.spawn(parts.connection.hang_up("nothing to say"))
         parts.speeches.disturbed(now())
         parts.emit(events.TurnEnded, reply.turn.turn_id, reply.timeline)
         parts.context.end_timeline(reply.turn.turn_id, reply.timeline)

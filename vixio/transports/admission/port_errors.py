@@ -15,8 +15,8 @@ from vixio.core.errors import ConfigError
 def port_error(host: str, port: int, key: str, error: OSError) -> ConfigError:
     """Return in one line why a server cannot listen on ``host`` and ``port``, and what to do.
 
-        ``key``: of the section ``server``, ``port`` or ``http_port``, or ``SECTION.KEY`` without an
-        option of the command. Blocking: looks who uses it.
+    ``key``: of the section ``server``, ``port`` or ``http_port``, or ``SECTION.KEY`` without an
+    option of the command. Blocking: looks who uses it.
     """
     option = f"--{key.replace('_', '-')} N, or server.{key} in the settings"
     if "." in key:

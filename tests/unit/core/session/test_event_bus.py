@@ -107,6 +107,8 @@ def test_there_are_the_events_that_the_documents_name() -> None:
         "SessionOpened",
         "DeviceToolsListed",
         "SessionClosed",
+        "ConversationOpened",
+        "ConversationEnded",
         "StateChanged",
         "PartialTranscript",
         "FinalTranscript",
