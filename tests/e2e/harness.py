@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -35,7 +36,8 @@ BOUND_S = 120.0
 def settings(**sections: dict[str, Any]) -> Settings:
     """Return settings for free loopback ports; ``sections`` as in a settings file.
 
-    No limit of time decides a test that does not set it: the machine may be busy.
+    No limit of time decides a test that does not set it: the machine may be busy. With
+    VIXIO_TEST_CARRIER=mqtt devices that ask OTA come by MQTT and UDP.
     """
     server = {"host": "127.0.0.1", "port": 0, "http_port": 0, **sections.pop("server", {})}
     memory = {"store": "none", **sections.pop("memory", {})}
@@ -43,6 +45,8 @@ def settings(**sections: dict[str, Any]) -> Settings:
     listening = {**NO_GAPS, **sections.pop("listening", {})}
     limits = patient.sections(**sections.pop("timeouts", {}))
     assistant = {**limits["assistant"], **sections.pop("assistant", {})}
+    if os.environ.get("VIXIO_TEST_CARRIER") == "mqtt" and server.get("workers", 1) == 1:
+        sections.setdefault("mqtt", {"port": 0, "udp_port": 0})
     # The API is a fifth of a second of work in each server: its own tests turn it on.
     api = {"enabled": False, **sections.pop("api", {})}
     own = {
