@@ -319,8 +319,9 @@ class Application:
             self._on_mcp(body)
         elif kind == "system":
             self._on_system(body)
-        elif kind == "speak_request" and self.config.speak_request:
-            self.main.schedule(self._speak_request)
+        elif kind == "speak_request":
+            if self.config.speak_request:  # else it logs an unknown message, which is no fault
+                self.main.schedule(self._speak_request)
         elif not self.screen.show(kind, body) and kind != "pong":
             self._records.violations.append(f"unknown message type {kind!r}")
 

@@ -21,6 +21,7 @@ from firmware_test_client.mqtt_link import TLS_PORT, LinkObserver, MqttLink
 RECONNECT_AFTER: Final = 60.0  # seconds, MQTT_RECONNECT_INTERVAL_MS
 _PORT: Final = re.compile(r"\s*\+?(\d+)", re.ASCII)  # what std::stoi reads
 _KEEPALIVE: Final = 240  # seconds, where none is stored
+_OWN_KEEPALIVE: Final = 120  # seconds, ESP-MQTT's where 0 is stored
 
 
 class MqttClient:
@@ -57,8 +58,12 @@ class MqttClient:
         """The CONNECT packet of the settings in force."""
         settings = self.settings
         return mqtt_packets.connect(
-            settings.client_id, settings.username, settings.password, settings.keepalive
+            settings.client_id, settings.username, settings.password, self._keepalive
         )
+
+    @property
+    def _keepalive(self) -> int:
+        return self.settings.keepalive or _OWN_KEEPALIVE
 
     async def start(self) -> None:
         """Read the settings and connect, in place of any connection before (StartMqttClient).
@@ -90,7 +95,7 @@ class MqttClient:
         """ESP-MQTT's task: connects, and again `mqtt_retry` seconds after each end."""
         config, login = self._config, self.login()
         while True:
-            self.link = link = MqttLink(self, self.settings.keepalive)
+            self.link = link = MqttLink(self, self._keepalive)
             try:
                 host, port = split_endpoint(self.settings.endpoint)
                 await link.connect(host, port, login, config.hello_timeout)

@@ -18,7 +18,6 @@ from firmware_test_client.channel import HardClose
 from firmware_test_client.errors import ConnectError, Disconnected
 
 TLS_PORT: Final = 8883  # esp_mqtt.cc, Connect; also the port of an endpoint without one
-_DEFAULT_KEEPALIVE: Final = 120  # seconds, ESP-MQTT's where 0 is configured
 _END: Final = 1.0  # seconds for the broker to close after DISCONNECT
 
 
@@ -41,7 +40,7 @@ class MqttLink(asyncio.Protocol):
 
     def __init__(self, observer: LinkObserver, keepalive: int) -> None:
         self._observer = observer
-        self._keepalive = keepalive or _DEFAULT_KEEPALIVE
+        self._keepalive = keepalive
         self._loop = asyncio.get_running_loop()
         self._reader = mqtt.PacketReader()
         self._transport: asyncio.Transport | None = None
