@@ -30,13 +30,13 @@ async def test_how_a_device_connects_is_chosen(
         await visit.enter(DETAILS)
         page = visit.page
         chosen = page.get_by_label("How it connects")
-        await expect(chosen.locator("option:checked")).to_have_text(
-            f"As the server's settings say: {default}"
-        )
-        await expect(page.get_by_text("applies when the device starts next")).to_be_visible()
+        await expect(chosen.locator("option:checked")).to_have_text(f"Server default ({default})")
+        await expect(page.get_by_text("A change takes effect when")).to_be_visible()
         for carrier in ("mqtt", "websocket", ""):
             await chosen.select_option(carrier)
-            await expect(page.locator(".toast").last).to_contain_text("when the device starts next")
+            await expect(page.locator(".toast").last).to_contain_text(
+                "when the device next restarts"
+            )
             async with http.get(f"/api/v1/devices/{KITCHEN}") as answer:
                 assert (await answer.json())["carrier"] == carrier
         await chosen.select_option("mqtt")
