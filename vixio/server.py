@@ -25,9 +25,8 @@ from vixio.composition.device_services import DeviceServices
 from vixio.composition.engine import EngineBuilder
 from vixio.composition.info import about
 from vixio.composition.languages import log_gaps
-from vixio.composition.mqtt import make_mqtt
 from vixio.composition.operations import Operations
-from vixio.composition.ports import admission_settings, xiaozhi_settings
+from vixio.composition.ports import admission_settings, make_mqtt, xiaozhi_settings
 from vixio.composition.reload import ReadSettings, Reloader, on_hangup, reloaded
 from vixio.composition.run import ServerLog, StopRequest, run, stop_on_signals, warn_of_workers
 from vixio.composition.server_providers import ServerProviders

@@ -20,7 +20,7 @@ from vixio.data.reminders.records import State
 from vixio.testing import ScriptedASR, ScriptedTTS, ScriptedVAD
 from vixio.transports.xiaozhi import standing
 
-MQTT = {"port": 0, "udp_port": 0}
+MQTT: dict[str, object] = {"port": 0, "udp_port": 0}
 NEWS = "The washing machine is done."
 
 
@@ -59,7 +59,11 @@ async def test_an_idle_device_is_reminded_answers_and_is_idle_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("vixio.core.session.idle_time.ANSWER_S", 1.0)
-    parts = {**typed(), "vad": ScriptedVAD(), "asr": ScriptedASR(["what timers are running"])}
+    parts: dict[str, Any] = {
+        **typed(),
+        "vad": ScriptedVAD(),
+        "asr": ScriptedASR(["what timers are running"]),
+    }
     async with (
         serving(house(mqtt=MQTT), **parts) as server,
         idle(server, speak_request=True) as device,
@@ -81,7 +85,11 @@ async def test_an_idle_device_is_reminded_answers_and_is_idle_again(
 
 
 async def test_the_user_answers_a_device_that_was_roused() -> None:
-    parts = {"vad": ScriptedVAD(), "asr": ScriptedASR(["what time is it"]), "tts": ScriptedTTS()}
+    parts: dict[str, Any] = {
+        "vad": ScriptedVAD(),
+        "asr": ScriptedASR(["what time is it"]),
+        "tts": ScriptedTTS(),
+    }
     async with (
         serving(settings(mqtt=MQTT), **parts) as server,
         idle(server, speak_request=True) as device,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
@@ -10,13 +11,16 @@ from vixio.core.greetings import WakeGreetings
 from vixio.settings import Settings
 from vixio.settings.sections import ServerSettings, fill
 from vixio.transports.admission.access import Access
-from vixio.transports.admission.admission import AdmissionSettings
+from vixio.transports.admission.admission import Admission, AdmissionSettings
 from vixio.transports.admission.limits import Limits
 from vixio.transports.xiaozhi.settings import XiaozhiSettings
 from vixio.transports.xiaozhi.wake_words import DEFAULT_WAKE_WORDS
 from vixio.web.http.ota import OtaSettings
 from vixio.web.http.public_url import HttpAddress
 from vixio.web.http.vision_service import VisionService
+
+if TYPE_CHECKING:
+    from vixio.transports.xiaozhi.transport import XiaozhiTransport
 
 
 def admission_settings(settings: Settings, access: Access) -> AdmissionSettings:
@@ -57,6 +61,21 @@ def xiaozhi_settings(
         if http_port is not None
         else None,
     )
+
+
+def make_mqtt(
+    settings: Settings, wire: XiaozhiSettings, admission: Admission
+) -> XiaozhiTransport | None:
+    """Return the transport; None without the section ``mqtt``. ``wire``: as of the WebSocket."""
+    if settings.mqtt is None:
+        return None
+    from vixio.transports.xiaozhi.mqtt.carrier import MqttCarrier, MqttSettings
+    from vixio.transports.xiaozhi.transport import XiaozhiTransport
+
+    ports = MqttSettings(
+        host=settings.server.host, port=settings.mqtt.port, udp_port=settings.mqtt.udp_port
+    )
+    return XiaozhiTransport(wire, admission, MqttCarrier(ports, admission))
 
 
 def own_names(settings: Settings) -> tuple[str, ...]:
