@@ -107,13 +107,13 @@ class MqttLink(asyncio.Protocol):
     async def ping(self, timeout: float) -> float:
         """PINGREQ; the round trip in seconds. Raises Disconnected without an answer."""
         began = self._loop.time()
+        await self.flush()
         try:
             async with asyncio.timeout(timeout):
                 await asyncio.shield(self._send_ping())
         except TimeoutError:
             raise Disconnected(f"no PINGRESP within {timeout:g} s") from None
-        if not self.open:
-            raise Disconnected(f"no MQTT connection: {self._reason}")
+        await self.flush()  # raises where the connection ended instead
         return self._loop.time() - began
 
     def stop_reading(self) -> None:

@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import random
 import socket
+from collections import deque
 from collections.abc import Callable
 from typing import Final
 
@@ -33,7 +34,7 @@ class Impaired:
         self._random = random.Random(network.seed)  # noqa: S311  repeatable faults, no secret
         self._loop = asyncio.get_running_loop()
         self._overtaken: bytes | None = None  # waits for the next datagram
-        self._due = 0.0  # of the newest delayed datagram; a delay alone keeps the order
+        self._delayed: deque[tuple[float, bytes]] = deque()  # when due; a delay keeps the order
         self._timers: set[asyncio.TimerHandle] = set()
 
     def take(self, datagram: bytes) -> None:
@@ -68,10 +69,20 @@ class Impaired:
         if not self._network.jitter_ms:
             self._deliver(datagram)
             return
-        now = self._loop.time()
         wait = self._random.uniform(0, self._network.jitter_ms) / 1000
-        self._due = max(self._due, now + wait)
-        self._later(self._due - now, lambda: self._deliver(datagram))
+        due = self._loop.time() + wait
+        if self._delayed:
+            due = max(due, self._delayed[-1][0])
+        self._delayed.append((due, datagram))
+        if len(self._delayed) == 1:
+            self._later(wait, self._deliver_due)
+
+    def _deliver_due(self) -> None:
+        now = self._loop.time()
+        while self._delayed and self._delayed[0][0] <= now:
+            self._deliver(self._delayed.popleft()[1])
+        if self._delayed:
+            self._later(self._delayed[0][0] - now, self._deliver_due)
 
     def _later(self, delay: float, work: Callable[[], None]) -> None:
         def run() -> None:

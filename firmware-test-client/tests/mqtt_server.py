@@ -304,7 +304,12 @@ class MqttServer(asyncio.DatagramProtocol):
     def send(self, datagram: bytes) -> None:
         """To the address from which the newest datagram came."""
         assert self._udp is not None
-        self._udp.sendto(datagram, self.datagrams[-1][1])
+        if datagram:
+            self._udp.sendto(datagram, self.datagrams[-1][1])
+            return
+        number = os.dup(self._udp.get_extra_info("socket").fileno())  # asyncio sends no empty ones
+        with contextlib.closing(socket.socket(fileno=number)) as same:
+            same.sendto(datagram, self.datagrams[-1][1])
 
     async def audio(self, packets: list[bytes], *, pace_ms: float = 0) -> None:
         await self.until(lambda: self.datagrams)
@@ -313,7 +318,12 @@ class MqttServer(asyncio.DatagramProtocol):
             await asyncio.sleep(pace_ms / 1000)
 
     async def speak(self, packets: list[bytes], text: str = "Yes.") -> None:
-        """A reply as a correct server sends it, faster than it is played."""
+        """A reply as a correct server sends it, faster than it is played.
+
+        It begins once the device's address is known: `tts start` would switch the microphone off,
+        and then no packet would come that states it.
+        """
+        await self.until(lambda: self.datagrams)
         link = self.link
         link.publish({"type": "tts", "state": "start"})
         link.publish({"type": "tts", "state": "sentence_start", "text": text})

@@ -6,6 +6,7 @@ import asyncio
 import dataclasses
 
 import pytest
+from mqtt_server import MqttServer
 from ota_server import Answer, OtaServer, answer, sections
 from scripted_server import ScriptedServer
 
@@ -197,17 +198,83 @@ async def test_a_flash_belongs_to_one_device(ota: OtaServer) -> None:
         await boot(dataclasses.replace(config, device_id=random_mac()))
 
 
-async def test_mqtt_wins_over_websocket(ota: OtaServer) -> None:
-    mqtt = {"endpoint": "mqtt.example", "keepalive": 60}
-    ota.answers = [answer(mqtt=mqtt), sections()]
-    config = ota.config()
-    with pytest.raises(OtaError, match=r"connect to 'mqtt\.example' by MQTT"):
-        await boot(config)
-    assert config.flash.nvs.namespaces["mqtt"] == mqtt
+async def test_mqtt_wins_over_websocket(ota: OtaServer, broker: MqttServer) -> None:
+    ota.answers = [answer(mqtt=broker.settings)]
+    config = ota.config(speaking_delay_ms=0)
+    async with SimulatedDevice(config) as device:
+        assert (device.carrier, device.state) == ("mqtt", "listening")
+        assert broker.link.connect["fields"] == ["02:00:00:00:00:01", "uuid", "token"]
+        assert broker.link.connect["keepalive"] == 120
+        assert device.violations == []
+    assert config.flash.nvs.namespaces["mqtt"] == broker.settings
     assert config.flash.nvs.string("websocket", "token") == "abc"
-    # Without both sections the firmware goes on by MQTT, in spite of the stored websocket.
-    with pytest.raises(OtaError, match=r"by MQTT to the stored 'mqtt\.example'"):
+
+
+async def test_a_device_returns_to_websocket(
+    ota: OtaServer, broker: MqttServer, server: ScriptedServer
+) -> None:
+    ota.answers = [answer(mqtt=broker.settings), answer(server.url), answer(mqtt=broker.settings)]
+    async with SimulatedDevice(ota.config()) as device:
+        broker.link.publish({"type": "system", "command": "reboot"})
+        await device.wait_for_boot(2)
+        assert (device.carrier, device.connected) == ("websocket", False)
+        await broker.link.ended.wait()
+        await device.connect()
+        assert device.state == "listening"
+        await server.talk.send({"type": "system", "command": "reboot"})
+        await device.wait_for_boot(3)
+        assert (device.carrier, device.online) == ("mqtt", True)
+
+
+async def test_mqtt_without_an_endpoint_is_no_server(ota: OtaServer, broker: MqttServer) -> None:
+    """An empty object is preferred to the websocket all the same, and uses what is stored."""
+    ota.answers = [answer(mqtt={}), answer(mqtt=broker.settings), answer(mqtt={"keepalive": 60})]
+    config = ota.config()
+    with pytest.raises(OtaError, match="mqtt section without an endpoint, and none is stored"):
         await boot(config)
+    for keepalive in (120, 60):
+        async with SimulatedDevice(config) as device:
+            assert device.state == "listening"
+            assert broker.link.connect["keepalive"] == keepalive
+
+
+async def test_the_default_keepalive(ota: OtaServer, broker: MqttServer) -> None:
+    section = {key: value for key, value in broker.settings.items() if key != "keepalive"}
+    ota.answers = [sections(mqtt=section)]
+    async with SimulatedDevice(ota.config()):
+        assert broker.link.connect["keepalive"] == 240
+
+
+async def test_without_a_section_stored_credentials_are_used(
+    ota: OtaServer, broker: MqttServer
+) -> None:
+    """By MQTT, although a websocket is stored too."""
+    ota.answers = [answer(mqtt=broker.settings), sections()]
+    config = ota.config(mode="manual")
+    for _ in range(2):
+        async with SimulatedDevice(config) as device:
+            assert (device.carrier, device.online) == ("mqtt", True)
+    assert len(broker.connections) == 2
+
+
+async def test_after_ten_failures_stored_credentials_are_used(
+    ota: OtaServer, broker: MqttServer
+) -> None:
+    ota.answers = [answer(mqtt=broker.settings), *[(503, "")] * 10]
+    config = ota.config(ota_tries=10, mode="manual")
+    async with SimulatedDevice(config):
+        pass
+    async with SimulatedDevice(config) as device:
+        assert (len(ota.requests), len(broker.connections)) == (11, 2)
+        assert (device.carrier, device.online, device.ota) == ("mqtt", True, None)
+
+
+async def test_py_xiaozhi_stays_with_the_websocket(
+    ota: OtaServer, broker: MqttServer, server: ScriptedServer
+) -> None:
+    ota.answers = [answer(server.url, mqtt=broker.settings)]
+    async with SimulatedDevice(ota.config(client="py-xiaozhi")) as device:
+        assert device.carrier == "websocket"
 
 
 async def test_py_xiaozhi_goes_on_with_the_stored_address(ota: OtaServer) -> None:
