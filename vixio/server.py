@@ -141,7 +141,7 @@ class Server:
         carrier = WebSocketCarrier(wire, self.admission)
         self.transport = XiaozhiTransport(wire, self.admission, carrier)
         self._upgrades = Upgrades({wire.path: carrier.take_over})
-        self.mqtt = make_mqtt(settings, wire, self.admission)
+        self.mqtt = make_mqtt(settings, wire, self.admission, self._context.worker)
         own = (self.transport, self.mqtt)
         self.host = SessionHost(
             (*filter(None, own), *(make(self.admission) for make in transports)),

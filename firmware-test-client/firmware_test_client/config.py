@@ -146,6 +146,7 @@ class DeviceConfig:
     hello_timeout: float = 10.0  # seconds, for the socket and for the hello (OpenAudioChannel)
     mqtt_retry: float | None = 10.0  # seconds; ESP-MQTT's own, in any state; None: a 4G modem
     speak_request: bool = False  # answer it; firmware up to 2.4 does not know the message
+    tells_address: bool = False  # by UDP at each hello; the firmware does not until it has audio
     nat_payload: bytes = b""  # of the packet that opens the way for the server's audio
     udp_uplink: Network = field(default_factory=Network)
     udp_downlink: Network = field(default_factory=Network)

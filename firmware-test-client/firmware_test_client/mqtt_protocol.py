@@ -171,6 +171,8 @@ class MqttProtocol(DeviceProtocol):
         address = (str(found[0][4][0]), offer.port)
         networks = (self._config.udp_uplink, self._config.udp_downlink)
         self._udp = UdpSocket(address, self._on_datagram, networks, self._records.counters)
+        if self._config.tells_address:
+            self.send_audio(AudioPacket(self._config.nat_payload))
 
     async def close(self) -> None:
         """CloseAudioChannel, if it is open."""

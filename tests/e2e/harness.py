@@ -92,6 +92,8 @@ class RunningServer:
         """Return the configuration of a device for this server."""
         if "ws_url" not in options:
             options.setdefault("ota_url", self.ota_url)
+            # Typed words and commands are no reason for the firmware to send audio.
+            options.setdefault("tells_address", True)
         return DeviceConfig(**cast("dict[str, Any]", options))
 
 

@@ -18,6 +18,8 @@ class ClusterContext:
     """Signs tokens that every process has to accept, as those of cameras; empty: a random one."""
     share_ports: bool = False
     """Whether other processes listen on the same ports."""
+    worker: int = 0
+    """Its number among them, from 1 on; 0: there are none."""
     balanced: Callable[[], str] = lambda: ""
     """Returns the WebSocket to which OTA sends the next device; empty: that of this server."""
 

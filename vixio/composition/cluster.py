@@ -43,6 +43,7 @@ def make_context(settings: Settings, *, worker: int = 0) -> ClusterContext:
         cluster,
         section.secret.get_secret_value(),
         share_ports=worker > 0,
+        worker=worker,
         balanced=cluster.least_loaded,
     )
 

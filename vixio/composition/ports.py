@@ -64,16 +64,25 @@ def xiaozhi_settings(
 
 
 def make_mqtt(
-    settings: Settings, wire: XiaozhiSettings, admission: Admission
+    settings: Settings, wire: XiaozhiSettings, admission: Admission, worker: int
 ) -> XiaozhiTransport | None:
-    """Return the transport; None without the section ``mqtt``. ``wire``: as of the WebSocket."""
+    """Return the transport; None without the section ``mqtt``. ``wire``: as of the WebSocket.
+
+    ``worker``: the number of this process among those of the server, 0 for a single one. Each has
+    a UDP port of its own: a device's audio belongs to the process that answered its hello.
+    """
     if settings.mqtt is None:
         return None
     from vixio.transports.xiaozhi.mqtt.carrier import MqttCarrier, MqttSettings
     from vixio.transports.xiaozhi.transport import XiaozhiTransport
 
+    mqtt = settings.mqtt
     ports = MqttSettings(
-        host=settings.server.host, port=settings.mqtt.port, udp_port=settings.mqtt.udp_port
+        host=wire.host,
+        port=mqtt.port,
+        udp_port=mqtt.udp_port + max(0, worker - 1) if mqtt.udp_port else 0,
+        udp_address=mqtt.udp_address,
+        share_port=wire.share_port,
     )
     return XiaozhiTransport(wire, admission, MqttCarrier(ports, admission))
 

@@ -25,9 +25,12 @@ class MqttSection(Section):
     port: Port = 1_883
     """0: any free port, as for ``udp_port``."""
     udp_port: Port = 8_884
-    """Of the audio."""
+    """Of the audio; with several workers that of the first, and one more for each of the others."""
     address: Annotated[str, AfterValidator(_host)] = ""
     """Of both ports, for devices; empty: the address through which they reached OTA."""
+    udp_address: Annotated[str, AfterValidator(_host)] = ""
+    """Where devices reach the audio of this node alone, where a balancer stands before MQTT; empty:
+    the address that they use for MQTT."""
     public_port: Port = 0
     """The port that devices get instead of ``port``, where a proxy in front ends TLS."""
     devices: Literal["all", "chosen"] = "all"
@@ -47,14 +50,10 @@ class MqttSection(Section):
         """Return whether OTA sends a device of this ``carrier`` of its own here; empty: none."""
         return carrier == "mqtt" or (not carrier and self.devices == "all")
 
-    def check_beside(self, server: ServerSettings, *, clustered: bool) -> None:
+    def check_beside(self, server: ServerSettings) -> None:
         """Raise ValidationError if the rest of the settings does not go with it."""
-        if server.workers != 1 or clustered:
-            # The UDP port of the audio belongs to one process.
-            other = "cluster" if clustered else f"server.workers: {server.workers}"
-            raise fault(
-                f"mqtt works with one process so far: leave out either it or {other}", "mqtt"
-            )
+        if server.workers != 1 and not self.port:
+            raise fault("several workers need a port that is known: not 0", "mqtt", "port")
         for name in ("port", "http_port"):
             if self.port and self.port == getattr(server, name):
                 raise fault(f"server.{name} is {self.port} too: change one of them", "mqtt", "port")

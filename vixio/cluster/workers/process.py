@@ -72,7 +72,7 @@ async def _serve(plan: Plan, channel: Channel) -> None:
     )
     cluster = WorkerCluster(plan.number, channel)
     if settings.cluster is None:
-        context = ClusterContext(cluster, plan.secret, share_ports=True)
+        context = ClusterContext(cluster, plan.secret, share_ports=True, worker=plan.number)
     else:  # each process is a node of its own
         context = make_context(settings, worker=plan.number)
     app = application.Server(settings, context=context)

@@ -68,10 +68,11 @@ class Supervisor:
     async def run(self, stop: StopRequest) -> None:
         """Serve until ``stop`` asks for the end. Raises ConfigError, WorkerFailed if it cannot."""
         raise_descriptor_limit()
-        server = self._request.settings.server
+        server, mqtt = self._request.settings.server, self._request.settings.mqtt
         with (
             _reserved(server.host, server.port, "port") as port,
             _reserved(server.host, server.http_port, "http_port") as http_port,
+            _reserved(server.host, mqtt.port, "mqtt.port") if mqtt else contextlib.nullcontext(),
         ):
             keepers = [
                 asyncio.create_task(self._keep(number, port, http_port))

@@ -25,11 +25,17 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MqttSettings:
-    """``port``: TCP; ``udp_port``: of the audio; 0 takes any free one."""
+    """``port``: TCP; ``udp_port``: of the audio; 0 takes any free one.
+
+    ``udp_address``: where devices reach it; empty: by the address that they use for MQTT.
+    ``share_port``: other processes listen on ``port`` too.
+    """
 
     host: str = "0.0.0.0"  # noqa: S104  devices come from the local network
     port: int = 1883
     udp_port: int = 8884
+    udp_address: str = ""
+    share_port: bool = False
 
 
 class MqttCarrier(Carrier):
@@ -45,6 +51,7 @@ class MqttCarrier(Carrier):
             counters=admission.counters,
             refused=admission.refused,
             limits=admission.limits,
+            shared=settings.share_port,
         )
         self._udp = UdpPort(admission.counters, admission.limits)
         self._serve: Serve | None = None
@@ -110,7 +117,8 @@ class MqttCarrier(Carrier):
         assert self._serve is not None  # noqa: S101  start() sets it before listening
         identity = self._identities.pop(link)
         _, host = read_user_name(link.username)
-        channel = MqttChannel(self, link, identity, self._udp, host or link.own_host)
+        host = self._settings.udp_address or host or link.own_host
+        channel = MqttChannel(self, link, identity, self._udp, host)
         self._channels[link] = channel
         self._admission.admit(identity.device_id)
         self._spawn(self._run(self._serve, channel))
