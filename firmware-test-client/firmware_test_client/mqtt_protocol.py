@@ -10,6 +10,7 @@ import contextlib
 import socket
 from collections import deque
 from collections.abc import Callable
+from ipaddress import IPv4Address
 from typing import Any, Final
 
 from firmware_test_client.channel import HardClose
@@ -162,13 +163,7 @@ class MqttProtocol(DeviceProtocol):
         offer = self._offer
         if offer is None:
             raise HelloError("no server hello")
-        try:
-            found = await asyncio.get_running_loop().getaddrinfo(
-                offer.server, offer.port, family=socket.AF_INET, type=socket.SOCK_DGRAM
-            )
-        except (OSError, UnicodeError) as error:  # gethostbyname: IPv4 only (EspUdp::Connect)
-            raise ConnectError(f"no IPv4 address of {offer.server!r}: {error}") from error
-        address = (str(found[0][4][0]), offer.port)
+        address = (await _ipv4(offer.server), offer.port)
         networks = (self._config.udp_uplink, self._config.udp_downlink)
         self._udp = UdpSocket(address, self._on_datagram, networks, self._records.counters)
         if self._config.tells_address:
@@ -352,3 +347,21 @@ class MqttProtocol(DeviceProtocol):
             return False
         self._offer, self._audio = offer, UdpAudio(offer)
         return True
+
+
+async def _ipv4(host: str) -> str:
+    """gethostbyname (EspUdp::Connect).
+
+    Raises:
+        ConnectError: no IPv4 address.
+    """
+    try:
+        return str(IPv4Address(host))
+    except ValueError:
+        pass  # a name
+    loop = asyncio.get_running_loop()
+    try:
+        found = await loop.getaddrinfo(host, None, family=socket.AF_INET, type=socket.SOCK_DGRAM)
+    except (OSError, UnicodeError) as error:
+        raise ConnectError(f"no IPv4 address of {host!r}: {error}") from error
+    return str(found[0][4][0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from firmware_test_client import (
     Misbehaviour,
     Mqtt,
     SimulatedDevice,
+    Tool,
 )
 
 TONE = tone_packets(10)
@@ -244,6 +246,13 @@ async def test_an_ipv6_address_for_the_audio_is_of_no_use(broker: MqttServer) ->
         await device.start()
 
 
+async def test_the_audio_may_go_to_a_host_name(broker: MqttServer) -> None:
+    assert broker.hello is not None
+    broker.hello["udp"]["server"] = "localhost"
+    async with SimulatedDevice(broker.device()):
+        await broker.until(lambda: broker.datagrams)
+
+
 async def test_without_a_topic_nothing_is_sent(broker: MqttServer) -> None:
     device = SimulatedDevice(broker.device(settings={"publish_topic": ""}))
     with pytest.raises(ConnectError, match="publish_topic is empty"):
@@ -264,6 +273,8 @@ async def test_an_idle_device_answers_tools_and_shows_alerts(broker: MqttServer)
         await link.request(3, "tools/call", volume)
         assert device.volume == 30
         assert link.bodies("mcp")[0]["session_id"] == ""
+        device.add_tool(Tool("self.lamp.turn_on", "Turn on the lamp.", (), lambda: True))
+        await link.until(lambda: "list_changed" in str(link.texts[-1]))
         link.publish({"type": "alert", "status": "a", "message": "b", "emotion": "sad"})
         await device.wait_for(lambda: device.alerts, what="the alert")
         assert link.bodies("hello") == []
@@ -321,18 +332,20 @@ async def test_faulty_hellos(broker: MqttServer) -> None:
 
 
 async def test_a_hundred_devices_need_no_threads_and_leave_nothing(broker: MqttServer) -> None:
-    import threading
-
-    before = len(asyncio.all_tasks())
+    tasks = len(asyncio.all_tasks())
     devices = [
         SimulatedDevice(broker.device(share_speech=True, decode=False, keep_frames=False))
         for _ in range(100)
     ]
-    await asyncio.gather(*(device.start() for device in devices))
+    await devices[0].boot()
+    threads = threading.active_count()  # with one that makes the shared packets
+    for device in devices[1:]:
+        await device.boot()
+    await asyncio.gather(*(device.connect() for device in devices))
     assert all(device.state == "listening" for device in devices)
-    assert threading.active_count() < 40  # the loop's executor, at most, resolves names
+    assert threading.active_count() == threads
     await asyncio.gather(*(device.close() for device in devices))
-    assert len(asyncio.all_tasks()) == before
+    assert len(asyncio.all_tasks()) == tasks
 
 
 def test_one_way_to_a_server() -> None:

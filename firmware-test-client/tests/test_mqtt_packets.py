@@ -49,7 +49,13 @@ def test_what_is_no_packet(data: bytes) -> None:
 
 @pytest.mark.parametrize(
     ("flags", "body"),
-    [(0, b""), (0, b"\x00\x05t"), (2, b"\x00\x01t\x00"), (0, b"\x00\x01\xff"), (4, b"\x00\x01t")],
+    [
+        (0, b""),
+        (0, b"\x00\x05t"),
+        (2, b"\x00\x01t\x00"),
+        (0, b"\x00\x01\xff"),
+        (4, b"\x00\x01t\x00\x07x"),
+    ],
 )
 def test_publishes_that_cannot_be_read(flags: int, body: bytes) -> None:
     with pytest.raises(MqttError):
