@@ -319,7 +319,7 @@ class MqttLink(asyncio.BufferedProtocol):
         if message.topic != UP_TOPIC + self.client_id:
             raise BadPacket("topic")
         self._listener.owner.received(self, message.payload)
-        if message.packet_id and not self._is_over():
+        if message.packet_id:
             self._reply(acknowledge(Kind.PUBACK, message.packet_id))
 
     def _reply(self, answer: bytes) -> None:

@@ -182,8 +182,10 @@ class Client:
 
 @contextlib.asynccontextmanager
 async def serving(owner: Owner | None = None, **options: Any) -> AsyncIterator[Server]:  # noqa: ANN401
-    """Run a listener; afterwards every arrival has left, and every link ended once."""
+    """Run a listener; afterwards all arrivals have left, links ended once, and nothing failed."""
     server = Server(owner, **options)
+    failed: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: failed.append(context))
     await server.listener.start()
     try:
         yield server
@@ -195,3 +197,4 @@ async def serving(owner: Owner | None = None, **options: Any) -> AsyncIterator[S
     await until(lambda: server.owner.departures == server.owner.arrivals)
     if server.owner.code is ConnectCode.ACCEPTED:
         assert len(server.owner.ends) == len(server.owner.links)
+    assert not failed

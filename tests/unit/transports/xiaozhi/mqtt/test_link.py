@@ -37,6 +37,13 @@ from vixio.transports.xiaozhi.protocol import MAX_MESSAGE_BYTES
 
 
 @pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no time limit end what something else should."""
+    monkeypatch.setattr(link_module, "CONNECT_TIMEOUT_S", 1e6)
+    monkeypatch.setattr(link_module, "CLOSE_TIMEOUT_S", 1e6)
+
+
+@pytest.fixture
 async def server(caplog: pytest.LogCaptureFixture) -> AsyncIterator[Server]:
     """A listener in which nothing may have failed, and whose log has no secret."""
     caplog.set_level(0)
@@ -74,6 +81,7 @@ async def test_bytes_may_come_one_by_one(server: Server) -> None:
     assert server.owner.messages == [b"words"]
 
 
+@pytest.mark.usefixtures("patient")
 async def test_many_packets_may_come_at_once(server: Server) -> None:
     client = await server.dial()
     client.send(connect() + b"".join(up(b"%d" % n) for n in range(100)) + DISCONNECT + up(b"no"))
@@ -145,6 +153,7 @@ ABRUPT = [
 ]
 
 
+@pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize(("data", "reason"), ABRUPT)
 async def test_a_violation_ends_the_connection(server: Server, data: bytes, reason: str) -> None:
     async with server.device("other") as other, server.device() as device:
@@ -158,6 +167,7 @@ async def test_a_violation_ends_the_connection(server: Server, data: bytes, reas
         assert await other.read(2) == PINGRESP
 
 
+@pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize(
     ("data", "reason", "answer"),
     [
@@ -207,10 +217,8 @@ async def test_a_refusal_of_the_owner_is_answered(code: ConnectCode) -> None:
         assert not server.owner.links[0].publish(b"x")
 
 
-async def test_a_refused_client_cannot_make_the_server_read_for_ever(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(link_module, "CLOSE_TIMEOUT_S", 1e6)
+@pytest.mark.usefixtures("patient")
+async def test_a_refused_client_cannot_make_the_server_read_for_ever() -> None:
     async with serving(Owner(ConnectCode.BAD_LOGIN)) as server:
         client = await server.dial()
         client.send(connect())
@@ -241,6 +249,7 @@ async def test_without_a_connect_it_is_closed(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.usefixtures("quick")
 async def test_a_silent_device_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(link_module, "KEEPALIVE_FACTOR", 0.15)
+    monkeypatch.setattr(link_module, "CLOSE_TIMEOUT_S", 1e6)
     async with (
         serving() as server,
         server.device("unlimited", keepalive=0) as unlimited,
@@ -358,6 +367,7 @@ async def test_closing_does_not_wait_for_a_device_that_never_reads(*, half_close
         await link.close()
 
 
+@pytest.mark.usefixtures("patient")
 async def test_what_was_sent_before_the_end_arrives(server: Server) -> None:
     async with server.device() as device:
         (link,) = server.owner.links

@@ -144,6 +144,15 @@ async def test_stop_ends_connections_in_every_state(monkeypatch: pytest.MonkeyPa
             pass
 
 
+async def test_processes_may_share_a_port() -> None:
+    async with serving(shared=True) as one, serving(shared=True) as other:
+        assert other.listener.port != one.listener.port
+        third = Server(shared=True)
+        third.listener._port = one.listener.port
+        await third.listener.start()
+        await third.listener.stop()
+
+
 async def test_what_is_accepted_while_it_stops_is_closed() -> None:
     async with serving() as server:
         server.listener._stopping = True
