@@ -129,10 +129,21 @@ async def test_two_processes_are_one_server(tmp_path: Path) -> None:
     assert any("worker ended, restarting" in line for line in served.server.err)
 
 
+@pytest.mark.slow
+async def test_two_processes_serve_devices_over_mqtt(tmp_path: Path) -> None:
+    """Each has a UDP port of its own, and both share that of MQTT."""
+    (port,) = free_ports(1)
+    async with LLMServer() as llm:
+        agent = f"agent: {{name: openai, base_url: '{llm.base_url}', api_key: test, model: m}}\n"
+        mqtt = f"mqtt: {{port: {port}, udp_port: 0}}\n"
+        async with two_processes(tmp_path, agent + mqtt) as served:
+            await is_known_in_another_process(served, llm)
+
+
 async def is_known_in_another_process(served: Served, llm: LLMServer) -> None:
     """A device that comes to the other process finds its conversation there."""
     llm.script(text("Nice to meet you."), text("You are Ann."))
-    config = DeviceConfig(ota_url=served.ota, mode="manual")
+    config = DeviceConfig(ota_url=served.ota, mode="manual", tells_address=True)
     async with SimulatedDevice(config) as device:
         assert (await device.type_text("I am Ann")).text == "Nice to meet you."
         first = await served.place()

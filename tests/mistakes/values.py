@@ -142,16 +142,8 @@ VALUES = (
     ),
     Mistake(
         name="MQTT in several processes",
-        story="Starts several processes, and wants MQTT.",
-        settings="server:\n  workers: 4\nmqtt:\n  port: 1883\n",
-    ),
-    Mistake(
-        name="MQTT in a cluster",
-        story="Joins several nodes, and wants MQTT.",
-        settings=(
-            "mqtt: {}\ncluster: {url: 'nats://bus', secret: 0123456789abcdef}\n"
-            "data: {database: 'postgresql://vixio@db/vixio'}\n"
-        ),
+        story="Starts several processes, with MQTT on any free port.",
+        settings="server:\n  workers: 4\nmqtt:\n  port: 0\n",
     ),
     Mistake(
         name="MQTT at the port of OTA",
