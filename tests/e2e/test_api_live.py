@@ -72,6 +72,7 @@ async def test_a_page_that_is_opened_shows_what_each_device_does(tmp_path: Path)
                 "state": "idle",
                 "since": fresh["since"],
                 "session_id": started["session_id"],
+                "transport": "websocket",
                 "heard": None,
                 "said": None,
             }

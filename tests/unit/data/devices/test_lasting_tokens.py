@@ -149,6 +149,9 @@ async def test_the_carrier_of_a_device_decides(make: Make, monkeypatch: pytest.M
         monkeypatch.undo()
         assert decision.mqtt, "known without the database"
         assert later(9).verify(Identity(KITCHEN, "c", decision.token))[0] is TokenCheck.VALID
+    async with running(make, AccessMode.OPEN) as here:  # a restart reads it anew
+        await until(lambda: here.registry.known.loaded)
+        assert here.registry.known.standings[KITCHEN].carrier == "mqtt"
 
 
 async def _away(_work: object) -> object:
