@@ -238,6 +238,16 @@ async def test_no_hello(broker: MqttServer) -> None:
     assert broker.datagrams == []
 
 
+async def test_a_hello_without_answer_ends_the_session_before(broker: MqttServer) -> None:
+    async with SimulatedDevice(broker.device(hello_timeout=0.2)) as device:
+        await device.disconnect()
+        assert device.session_id == "s1"
+        broker.hello = None
+        with pytest.raises(HelloError):
+            await device.connect()
+        assert device.session_id == ""
+
+
 async def test_an_ipv6_address_for_the_audio_is_of_no_use(broker: MqttServer) -> None:
     assert broker.hello is not None
     broker.hello["udp"]["server"] = "::1"
