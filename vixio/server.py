@@ -351,7 +351,11 @@ class Server:
         return {
             "status": self.readiness.status,
             "version": __version__,
-            "ports": [self.transport.port, self._http_port()],
+            "ports": [
+                self.transport.port,
+                self._http_port(),
+                *(self.mqtt.ports if self.mqtt else ()),
+            ],
             **self.providers.stats(),
             **self.host.stats(),
             **self.registry.stats(),

@@ -94,6 +94,7 @@ class RunningServer:
             options.setdefault("ota_url", self.ota_url)
             # Typed words and commands are no reason for the firmware to send audio.
             options.setdefault("tells_address", True)
+            options.setdefault("speak_request", True)
         return DeviceConfig(**cast("dict[str, Any]", options))
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def about(app: Server) -> ServerInfo:
     """Return the facts of a listening server for its banner."""
-    server, a2a, mqtt = app.settings.server, app.settings.a2a, app.settings.mqtt
+    server, a2a = app.settings.server, app.settings.a2a
     return ServerInfo(
         host=server.public_host or server.host,
         port=app.transport.port,
@@ -24,7 +24,7 @@ def about(app: Server) -> ServerInfo:
         access=server.access,
         public_url=server.public_url,
         console=app.settings.api.serves_console,
-        mqtt_port=mqtt.port if mqtt is not None else 0,
+        mqtt_port=app.mqtt.port if app.mqtt is not None else 0,
         a2a_without_token=a2a is not None and a2a.loopback_without_token,
     )
 

@@ -7,7 +7,7 @@ nothing of hellos, sessions and messages; the transport knows nothing of sockets
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import ClassVar, Protocol
 
 from vixio.core.tools.types import JsonObject
@@ -116,6 +116,11 @@ class Carrier(ABC):
     @abstractmethod
     def port(self) -> int:
         """The port that is listened on, also where the settings say 0."""
+
+    @property
+    def ports(self) -> Sequence[int]:
+        """All that are listened on."""
+        return (self.port,)
 
     @abstractmethod
     async def start(self, serve: Serve) -> None:

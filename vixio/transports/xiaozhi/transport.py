@@ -6,6 +6,7 @@ import asyncio
 import logging
 import traceback
 import uuid
+from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Any
 
@@ -71,6 +72,11 @@ class XiaozhiTransport(TransportBase):
     def port(self) -> int:
         """The port that is listened on, also where the settings say 0."""
         return self._carrier.port
+
+    @property
+    def ports(self) -> Sequence[int]:
+        """All that are listened on."""
+        return self._carrier.ports
 
     async def start(self, handler: SessionHandler) -> None:
         """Listen. Raises ConfigError if the port is taken or libopus is missing."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -63,6 +63,11 @@ class MqttCarrier(Carrier):
     def port(self) -> int:
         """The port of MQTT."""
         return self._listener.port
+
+    @property
+    def ports(self) -> Sequence[int]:
+        """Those of MQTT and of the audio."""
+        return (self.port, self._udp.port)
 
     async def start(self, serve: Serve) -> None:
         """Listen. Raises ConfigError if a port is taken."""
