@@ -10,6 +10,9 @@ from vixio.core.device import normalise_device_id
 MAX_ID_CHARS = 128
 """Identities are MAC addresses and UUIDs; a longer one is a mistake."""
 
+UP_TOPIC = "vixio/up/"
+"""Begins the MQTT topic that a device publishes to, before its id."""
+
 _DEVICE = re.compile(rf"[ -.0-~]{{0,{MAX_ID_CHARS}}}")
 
 

@@ -19,7 +19,7 @@ from vixio.core.wall_clock import now_s
 from vixio.transports.admission.access import OPEN_DOOR, OtaDecision, OtaRequest
 from vixio.transports.admission.firmware import Firmware
 from vixio.transports.admission.forwarded import HOST
-from vixio.transports.admission.identity import Identity, user_name
+from vixio.transports.admission.identity import UP_TOPIC, Identity, user_name
 from vixio.web.http.public_url import public_url
 
 NONE_NEEDED = "open"
@@ -27,9 +27,6 @@ NONE_NEEDED = "open"
 PyPI); it has no space, so the firmware puts "Bearer " before it. It opens nothing anywhere."""
 
 MQTT_KEEPALIVE_S = 120
-
-MQTT_UP = "vixio/up/"
-"""Begins the topic that a device publishes to, before its id."""
 
 UNKNOWN_FIRMWARE = "0.0.0"
 """Never newer than what a device runs (ota.cc, IsNewVersionAvailable)."""
@@ -245,7 +242,7 @@ def ota_answer(
                 "username": user_name(identity.client_id, host),
                 "password": answer["websocket"]["token"],
                 "keepalive": MQTT_KEEPALIVE_S,
-                "publish_topic": f"{MQTT_UP}{identity.device_id}",
+                "publish_topic": f"{UP_TOPIC}{identity.device_id}",
                 # The firmware never subscribes; "null" keeps other clients from it (py-xiaozhi).
                 "subscribe_topic": "null",
             }

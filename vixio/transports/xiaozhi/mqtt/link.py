@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from vixio.core.errors import ConnectionClosed
 from vixio.core.waiters import Waiters
 from vixio.transports.admission.connection_tracker import TrackedConnection
-from vixio.transports.admission.identity import MAX_ID_CHARS
+from vixio.transports.admission.identity import MAX_ID_CHARS, UP_TOPIC
 from vixio.transports.xiaozhi.mqtt.packets import (
     PINGRESP,
     BadPacket,
@@ -41,8 +41,6 @@ from vixio.transports.xiaozhi.websocket.quota import InputQuota, Verdict
 if TYPE_CHECKING:
     from vixio.transports.xiaozhi.mqtt.listener import MqttListener
 
-UP_TOPIC: Final = "vixio/up/"
-"""Before the client id: where a device publishes."""
 DOWN_TOPIC: Final = "vixio/down/"
 """Before the client id: what a device's messages come under. The firmware does not look at it."""
 

@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable
 
 from vixio.core.metrics import Counters
+from vixio.transports.admission.identity import UP_TOPIC
 from vixio.transports.admission.limits import Limits
 from vixio.transports.admission.listener import (
     BACKLOG,
@@ -18,7 +19,7 @@ from vixio.transports.admission.listener import (
     descriptor_ceiling,
 )
 from vixio.transports.admission.port_errors import port_error
-from vixio.transports.xiaozhi.mqtt.link import DOWN_TOPIC, UP_TOPIC, MqttLink, MqttOwner
+from vixio.transports.xiaozhi.mqtt.link import DOWN_TOPIC, MqttLink, MqttOwner
 from vixio.transports.xiaozhi.mqtt.packets import ConnectCode, connack
 from vixio.transports.xiaozhi.websocket.link import READ_BYTES
 

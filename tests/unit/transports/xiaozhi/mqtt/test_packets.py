@@ -236,7 +236,8 @@ def test_a_length_of_five_bytes_is_malformed(data: bytes) -> None:
 
 
 def outcome(pieces: list[bytes]) -> tuple[list[Packet], str]:
-    reader, got = PacketReader(), []
+    reader = PacketReader()
+    got: list[Packet] = []
     try:
         for piece in pieces:
             got.extend(reader.feed(piece))
