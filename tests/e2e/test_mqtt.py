@@ -9,14 +9,17 @@ from typing import Any
 
 import pytest
 
-from firmware_test_client import SimulatedDevice
+from firmware_test_client import Network, SimulatedDevice
 from tests.e2e.checks import assert_nothing_wrong, assert_played_well
 from tests.e2e.harness import RunningServer, serving, settings
 from tests.e2e.test_reminders import KITCHEN, deliveries, heard, house, order, settled, typed
+from tests.support.servers import free_ports
 from tests.support.waiting import until
 from vixio.core.session.session import Session
 from vixio.core.session.speech import SpeechStatus
 from vixio.data.reminders.records import State
+from vixio.server import Providers, Server
+from vixio.settings import Settings
 from vixio.testing import ScriptedASR, ScriptedTTS, ScriptedVAD
 from vixio.transports.xiaozhi import standing
 
@@ -107,7 +110,10 @@ async def test_a_firmware_that_cannot_be_roused_shows_it_and_says_it_at_the_next
 ) -> None:
     monkeypatch.setattr(standing, "ROUSE_S", 0.3)
     monkeypatch.setattr("vixio.data.reminders.deliverer.CONTACT_S", 0.2)
-    async with serving(house(mqtt=MQTT), **typed()) as server, idle(server) as device:
+    async with (
+        serving(house(mqtt=MQTT), **typed()) as server,
+        idle(server, speak_request=False) as device,
+    ):
         await order(server, KITCHEN, text="water the plants")
         server.app.reminders.service.on_change()
         await device.wait_for(lambda: bool(device.notices), what="a notice")
@@ -156,3 +162,87 @@ async def test_another_mqtt_connection_of_the_device_takes_its_place() -> None:
             await second.type_text("what time is it")
             assert server.count("xiaozhi.closed.replaced") == 1
         del first
+
+
+BAD = Network(loss=0.05, duplicate=0.05, reorder=0.05, jitter_ms=300, seed=4)
+STORY = "One sentence of a story that goes on for a while. " * 8
+
+
+async def test_on_a_bad_network_speech_is_shorter_by_what_is_lost_and_nothing_else() -> None:
+    voice = ScriptedTTS(seconds_per_char=0.02)
+    parts: dict[str, Any] = {"vad": ScriptedVAD(), "asr": ScriptedASR([""]), "tts": voice}
+    async with (
+        serving(settings(mqtt=MQTT), **parts) as server,
+        idle(server, speak_request=True, udp_uplink=BAD, udp_downlink=BAD) as device,
+    ):
+        outcome = await session(server).say(STORY).played()
+        assert outcome.status is SpeechStatus.PLAYED
+        reply = device.replies[-1]
+        await device.wait_for(lambda: reply.ended is not None, what="its end")
+        made = len(STORY) * 0.02
+        missing = made - reply.heard.duration
+        lost = device.counters.udp_lost
+        assert lost > 0
+        assert -0.1 < missing < 0.06 * (lost + 3)
+        assert_nothing_wrong(device)
+        reply = await device.ask("what time is it")
+        assert reply.ended
+
+
+async def test_a_nat_that_moves_the_device_costs_some_packets() -> None:
+    async with (
+        serving(settings(mqtt=MQTT)) as server,
+        SimulatedDevice(server.device()) as device,
+    ):
+        assert_played_well(await device.ask("what time is it"))
+        device.misdeeds.change_udp_port()
+        assert_played_well(await device.ask("what day is it today"))
+        assert server.count("udp.moved") == 1
+        assert_nothing_wrong(device)
+
+
+async def test_a_server_that_comes_back_reaches_its_devices_again() -> None:
+    """Also one that was in a conversation, which ends with the server."""
+    mqtt_port, udp_port = free_ports(2)
+    here = settings(mqtt={"port": mqtt_port, "udp_port": udp_port})
+    device: SimulatedDevice | None = None
+    try:
+        for _ in range(2):
+            async with started(here) as server:
+                if device is None:
+                    device = SimulatedDevice(
+                        server.device(device_id=KITCHEN, listen_on_connect=False, mqtt_retry=0.2)
+                    )
+                    await device.start()
+                await until(lambda: server.session(KITCHEN) is not None, what="the device")
+                outcome = await session(server).say(NEWS).played()
+                assert outcome.status is SpeechStatus.PLAYED
+                await device.wait_for(device.connected_and_listening, what="a conversation")
+            await device.wait_for_state("idle")
+    finally:
+        if device is not None:
+            await device.close()
+
+
+async def test_a_conversation_that_a_dead_server_left_is_ended_by_the_next_one() -> None:
+    async with (
+        serving(settings(mqtt=MQTT), **typed()) as server,
+        SimulatedDevice(server.device(device_id=KITCHEN, mqtt_retry=0.2)) as device,
+    ):
+        await device.wait_for(device.connected_and_listening, what="a conversation")
+        old = session(server)
+        old.connection._channel.abort()  # type: ignore[attr-defined]
+        await until(lambda: server.session(KITCHEN) not in (None, old), what="the next session")
+        await device.wait_for_state("idle")
+        outcome = await session(server).say(NEWS).played()
+        assert outcome.status is SpeechStatus.PLAYED
+
+
+@asynccontextmanager
+async def started(config: Settings) -> AsyncIterator[RunningServer]:
+    """A server that a device outlives."""
+    async with Server(config, Providers(**typed())) as app:
+        await app.start()
+        await app.loaded()
+        assert app.http is not None
+        yield RunningServer(app, f"http://127.0.0.1:{app.http.port}/xiaozhi/ota/", "", "")

@@ -16,7 +16,7 @@ from vixio.core.pacer import DROPS_MS, Pacer
 from vixio.core.session import events
 from vixio.core.session.ahead import AnswerAhead
 from vixio.core.session.emitter import Emitter
-from vixio.core.session.endings import CROSSING_S, Endings
+from vixio.core.session.endings import CROSSING_S, Alert, Endings
 from vixio.core.session.engine import Engine
 from vixio.core.session.reply import Reply
 from vixio.core.session.session_floor import SessionFloor
@@ -235,7 +235,8 @@ class ReplySlot:
             reply.speech.end(SpeechStatus.SHOWN)
         parts.context.counters.add("session.shown_instead")
         status = message("message_status", parts.context.language)
-        await parts.endings.show((status, reply.words, "neutral"))
+        notice: Alert = (status, reply.words, "neutral")
+        await parts.endings.show(notice)
         raise SpeechWithdrawn("the device cannot be made to speak")
 
     async def _forget_heard(self) -> None:

@@ -133,6 +133,8 @@ class XiaozhiProtocol(ProtocolBase):
             # The transport has handled the hello before it calls parse.
             "hello": lambda message: Ignored("repeated_hello"),
         }
+        self.on_other_session: Callable[[str], None] | None = None
+        """Called, on a standing channel, with the id of another session in a device's message."""
         if standing:
             self._parsers |= {
                 "hello": HelloAgain,
@@ -165,6 +167,10 @@ class XiaozhiProtocol(ProtocolBase):
         if isinstance(message, Ignored):
             answer = read_broken_answer(text) if message.reason == NOT_JSON else None
             return message if answer is None else McpFrame(answer, broken=True)
+        if self.on_other_session is not None:
+            stated = message.get("session_id")
+            if isinstance(stated, str) and stated not in ("", self.session_id):
+                self.on_other_session(stated)
         kind = message.get("type")
         if not isinstance(kind, str):
             return Ignored("no_type")

@@ -92,7 +92,10 @@ class StandingConnection(XiaozhiConnection):
         self._requests = requests
         self._make_canceller = make_canceller
         self._awake = self._ready = False
+        self._ended = ""
+        """The session of an earlier connection that was ended."""
         self._changed = Waiters()
+        protocol.on_other_session = self._end_other
 
     @property
     def awake(self) -> bool:
@@ -114,6 +117,20 @@ class StandingConnection(XiaozhiConnection):
                 self._channel.inbox.put(
                     goodbye
                 )  # the session hears it as if the device had said it
+
+    def end(self, why: str, code: int = 1000, reason: str = "") -> None:
+        """Note that the connection is over. A device would stay in its conversation otherwise, and
+        talk to nobody."""
+        if self._awake and not self._closed:
+            self._channel.send_now(self._protocol.encode_message(messages.goodbye()))
+        super().end(why, code, reason)
+
+    def _end_other(self, session_id: str) -> None:
+        """End a conversation of an earlier connection, which the device may believe to go on."""
+        if session_id != self._ended and not self._awake:
+            self._ended = session_id
+            goodbye = {**messages.goodbye(), "session_id": session_id}
+            self._channel.send_now(self._protocol.encode_message(goodbye))
 
     async def _wake(self, text: str) -> bool:
         device = self.device
