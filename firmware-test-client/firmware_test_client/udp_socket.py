@@ -34,7 +34,7 @@ class Impaired:
         self._random = random.Random(network.seed)  # noqa: S311  repeatable faults, no secret
         self._loop = asyncio.get_running_loop()
         self._overtaken: bytes | None = None  # waits for the next datagram
-        self._delayed: deque[tuple[float, bytes]] = deque()  # when due; a delay keeps the order
+        self._delayed: deque[tuple[float, bytes]] = deque()  # when due; none overtakes
         self._timers: set[asyncio.TimerHandle] = set()
 
     def take(self, datagram: bytes) -> None:
@@ -70,10 +70,7 @@ class Impaired:
             self._deliver(datagram)
             return
         wait = self._random.uniform(0, self._network.jitter_ms) / 1000
-        due = self._loop.time() + wait
-        if self._delayed:
-            due = max(due, self._delayed[-1][0])
-        self._delayed.append((due, datagram))
+        self._delayed.append((self._loop.time() + wait, datagram))
         if len(self._delayed) == 1:
             self._later(wait, self._deliver_due)
 

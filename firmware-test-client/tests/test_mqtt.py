@@ -205,6 +205,27 @@ async def test_the_wake_words_audio_comes_first(broker: MqttServer) -> None:
         await broker.until(lambda: len(broker.datagrams) > 5)
 
 
+async def test_messages_and_audio_count_as_life_and_pings_do_not(broker: MqttServer) -> None:
+    async with SimulatedDevice(broker.device(dead_after=0.2)) as device:
+        await broker.until(lambda: broker.datagrams)
+
+        async def quiet() -> None:
+            await device.wait_for(lambda: not device.channel_open, what="the dead channel")
+
+        await quiet()
+        await device.ping()
+        assert (device.channel_open, device.connected) == (False, True)
+        broker.link.publish({"type": "llm", "emotion": "happy"})
+        await device.wait_for(lambda: device.channel_open, what="a message")
+        await quiet()
+        broker.send(broker.pack(TONE[0]))
+        await device.wait_for(lambda: device.channel_open, what="audio")
+        await quiet()
+        broker.send(broker.pack(TONE[0], sequence=1))  # stale
+        await device.wait_for(lambda: device.counters.udp_stale, what="the stale packet")
+        assert not device.channel_open
+
+
 # Hellos that are none
 
 

@@ -216,7 +216,9 @@ async def test_half_open_is_silent_on_both_ways(broker: MqttServer) -> None:
         assert (len(broker.link.packets), len(broker.datagrams)) == (packets, datagrams)
         assert device.connected
     await broker.link.ended.wait()
+    await asyncio.sleep(0.05)  # datagrams would be here by now
     assert broker.link.bodies("goodbye") == []
+    assert len(broker.datagrams) == datagrams
 
 
 async def test_keepalive(broker: MqttServer) -> None:
