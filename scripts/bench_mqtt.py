@@ -15,6 +15,7 @@ import asyncio
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from vixio.transports.admission.listener import raise_descriptor_limit
@@ -78,14 +79,18 @@ def connect(number: int) -> bytes:
     return bytes((0x10, len(body) & 127 | 128, len(body) >> 7)) + body
 
 
-async def device(number: int) -> asyncio.StreamWriter:
-    """Connect one; tries for ten seconds while the server starts."""
+async def listening() -> None:
+    """Wait until the server listens, for ten seconds."""
     for _ in range(100):
-        try:
-            reader, writer = await asyncio.open_connection("127.0.0.1", PORT, limit=256)
-            break
-        except ConnectionRefusedError:
-            await asyncio.sleep(0.1)
+        with suppress(ConnectionRefusedError):
+            (await asyncio.open_connection("127.0.0.1", PORT))[1].close()
+            return
+        await asyncio.sleep(0.1)
+
+
+async def device(number: int) -> asyncio.StreamWriter:
+    """Connect one."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", PORT, limit=256)
     writer.write(connect(number))
     answer = await reader.readexactly(4)
     if answer != b"\x20\x02\x00\x00":
@@ -95,6 +100,7 @@ async def device(number: int) -> asyncio.StreamWriter:
 
 async def measure(pid: int, devices: int, seconds: float) -> None:
     """Print the figures."""
+    await listening()
     first = await device(0xFFFF)
     memory, connecting = resident(pid), used(pid)
     writers = [await device(number) for number in range(devices)]

@@ -45,7 +45,7 @@ class Paho(Client):
             self.acknowledged.append(message)
 
         def received(_: Client, __: object, message: MQTTMessage) -> None:
-            self.messages.append((message.topic, message.payload))
+            self.messages.append((message.topic, bytes(message.payload)))
 
         self.on_connect = connected
         self.on_subscribe = subscribed
