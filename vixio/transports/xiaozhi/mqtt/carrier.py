@@ -14,6 +14,7 @@ from vixio.transports.admission.connection_tracker import TrackedConnection
 from vixio.transports.admission.identity import Identity, read_user_name
 from vixio.transports.xiaozhi.channel import Carrier, Serve
 from vixio.transports.xiaozhi.mqtt.channel import MqttChannel
+from vixio.transports.xiaozhi.mqtt.link import TOO_MUCH
 from vixio.transports.xiaozhi.mqtt.listener import ConnectCode, MqttLink, MqttListener
 from vixio.transports.xiaozhi.mqtt.udp import UdpPort
 
@@ -135,6 +136,8 @@ class MqttCarrier(Carrier):
 
     def ended(self, link: MqttLink, why: str) -> None:
         """Make room for another device."""
+        if why == TOO_MUCH:
+            self._admission.tracker.penalise(link.tracked)
         channel = self._channels.pop(link)
         self._admission.depart(channel.identity.device_id)
         channel.ended()
@@ -151,6 +154,7 @@ class MqttCarrier(Carrier):
         if channel.listener is None:  # else it has logged it, with its session
             fields = {"device": channel.identity.device_id, "reason": why}
             _log.warning("connection cut off", extra=fields)
+        self._admission.tracker.penalise(channel.tracked)
         self._spawn(channel.close())
 
     async def _run(self, serve: Serve, channel: MqttChannel) -> None:

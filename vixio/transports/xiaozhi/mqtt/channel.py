@@ -44,6 +44,7 @@ class MqttChannel(Channel):
         self.own_host = udp_host
         self.behind_proxy = False
         self.listener: ChannelListener | None = None
+        self.tracked = link.tracked
         self.inbox = Inbox(link.pause_reading, link.resume_reading)
         self._owner = owner
         self._link = link
@@ -54,7 +55,7 @@ class MqttChannel(Channel):
     @property
     def address(self) -> str:  # type: ignore[override]  # read only, where the base has a variable
         """The client's address."""
-        return self._link.tracked.address
+        return self.tracked.address
 
     @property
     def last_heard(self) -> float:  # type: ignore[override]  # likewise
@@ -93,11 +94,13 @@ class MqttChannel(Channel):
 
         Audio outside a conversation is dropped, as the device would.
         """
+        texts = [message.encode() for message in messages if isinstance(message, str)]
+        if texts and not self._link.publish(*texts):
+            return False
         for message in messages:
-            if isinstance(message, str):
-                if not self._link.publish(message.encode()):
-                    return False
-            elif self._audio is not None and (frame := parse_frame(VERSION, message)) is not None:
+            if isinstance(message, str) or self._audio is None:
+                continue
+            if (frame := parse_frame(VERSION, message)) is not None:
                 self._audio.send(frame.payload, frame.timestamp_ms)
         return True
 

@@ -146,11 +146,12 @@ class MqttLink(asyncio.BufferedProtocol):
 
     # ── for the owner ───────────────────────────────────────────────────────────────────────────
 
-    def publish(self, payload: bytes) -> bool:
-        """Send a message; false, and nothing is sent, if it would have to wait."""
+    def publish(self, *payloads: bytes) -> bool:
+        """Send messages; false, and none is sent, if they would have to wait."""
         if self._full or self._is_over():
             return False
-        self._tcp.write(publish((DOWN_TOPIC + self.client_id).encode(), payload))
+        topic = (DOWN_TOPIC + self.client_id).encode()
+        self._tcp.write(b"".join(publish(topic, payload) for payload in payloads))
         return True
 
     async def writable(self) -> None:

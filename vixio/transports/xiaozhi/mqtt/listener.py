@@ -10,7 +10,6 @@ import logging
 from collections.abc import Callable
 
 from vixio.core.metrics import Counters
-from vixio.transports.admission.identity import UP_TOPIC
 from vixio.transports.admission.limits import Limits
 from vixio.transports.admission.listener import (
     BACKLOG,
@@ -19,11 +18,11 @@ from vixio.transports.admission.listener import (
     descriptor_ceiling,
 )
 from vixio.transports.admission.port_errors import port_error
-from vixio.transports.xiaozhi.mqtt.link import DOWN_TOPIC, MqttLink, MqttOwner
+from vixio.transports.xiaozhi.mqtt.link import MqttLink, MqttOwner
 from vixio.transports.xiaozhi.mqtt.packets import ConnectCode, connack
 from vixio.transports.xiaozhi.websocket.link import READ_BYTES
 
-__all__ = ["DOWN_TOPIC", "UP_TOPIC", "ConnectCode", "MqttLink", "MqttListener", "MqttOwner"]
+__all__ = ["ConnectCode", "MqttLink", "MqttListener"]
 
 TICK_S = 1.0
 """Between two looks at all connections: 0.1 ms for a thousand."""

@@ -60,8 +60,7 @@ async def test_a_device_talks_and_is_talked_to(server: Server) -> None:
         assert link.peer == link.tracked.address == "127.0.0.1"
         device.send(up(b'{"type":"hello"}'))
         await until(lambda: server.owner.messages == [b'{"type":"hello"}'])
-        assert link.publish(b"a")
-        assert link.publish(bytes(300))
+        assert link.publish(b"a", bytes(300))
         both = down(b"a") + down(bytes(300))
         assert await device.read(len(both)) == both
         device.send(PINGREQ)
