@@ -46,7 +46,8 @@ class Speech:
     interruptible: bool = True
     """Whether the user's voice may cut it."""
     wait: bool = False
-    """Whether the result comes at the end of the speech, with what was heard, or at once."""
+    """Whether the result comes at the end of the speech, with what was heard, or at once; what is
+    refused is known at once."""
 
     def __post_init__(self) -> None:
         if not self.text.strip():
@@ -140,7 +141,7 @@ class CommandStatus(StrEnum):
 class CommandResult:
     """The answer to a command.
 
-    ``value``: JSON; of a speech that was waited for ``{"status", "heard"}``
+    ``value``: JSON; of a speech that is over ``{"status", "heard"}`` and, in quiet hours, ``until``
     (:class:`~vixio.core.session.speech.SpeechOutcome`), of a custom command its handler's.
     """
 

@@ -17,6 +17,7 @@ from annotated_types import Interval, Len
 from vixio.core.greetings import WakeGreetings
 from vixio.core.instructions import DEFAULT_INSTRUCTIONS, check_instructions
 from vixio.core.language_tags import check_language
+from vixio.core.quiet_hours import check_quiet_hours
 from vixio.core.replacements import NO_REPLACEMENTS, Replacements
 from vixio.core.whole_phrases import MAX_CHARS
 
@@ -221,6 +222,16 @@ class DeviceProfile:
             "what was misheard; 0: it is not (docs/data.md)",
         ),
     ] = None
+    quiet_hours: Annotated[
+        str,
+        Setting(
+            "",
+            "such as 22:00-07:00: an idle device is not made to speak then, and plays no sound, "
+            "except for timers, alarms, reminders and what is urgent; empty: none "
+            "(docs/devices.md)",
+            check_quiet_hours,
+        ),
+    ] = ""
     agent: ProviderConfig = None
     tts: ProviderConfig = None
     asr: ProviderConfig = None

@@ -207,6 +207,7 @@ class Settings(Section):
             wake_reply=self.assistant.wake_reply,
             max_reply=self.output.max_reply_s,
             filler_after=self.assistant.filler_after,
+            zone=self.assistant.time_zone,
             timeouts=self.time_limits(),
             pacer=fill(PacerSettings, self.output),
         )

@@ -60,10 +60,10 @@ class SessionCommands:
         match command:
             case Say(text, priority, interruptible, wait):
                 handle = session.say(text, priority=priority, interruptible=interruptible)
-                return await _spoken(handle) if wait else DONE
+                return await _spoken(handle) if wait or handle.done else DONE
             case Ask(text, priority, interruptible, wait):
                 handle = session.ask(text, priority=priority, interruptible=interruptible)
-                return await _spoken(handle) if wait else DONE
+                return await _spoken(handle) if wait or handle.done else DONE
             case Interrupt(reason):
                 session.interrupt(reason)
             case Reconfigure(changes):
@@ -81,6 +81,7 @@ class SessionCommands:
 
 async def _spoken(handle: SpeechHandle) -> CommandResult:
     outcome = await handle.played()
-    return CommandResult(
-        CommandStatus.DONE, {"status": outcome.status.value, "heard": outcome.heard}
-    )
+    value = {"status": outcome.status.value, "heard": outcome.heard}
+    if outcome.until:
+        value["until"] = outcome.until
+    return CommandResult(CommandStatus.DONE, value)

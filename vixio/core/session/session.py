@@ -12,6 +12,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from vixio.core.chunk import (
     Abort,
@@ -143,7 +144,9 @@ class Session:
         self._swap = EngineSwap(make_engine)
         if session_tools is not None:
             session_tools.deliver_by(
-                lambda text, items: self.say(text, priority=Priority.LOW, items=items)
+                lambda text, items: self._offer(
+                    SpeechHandle(text, Priority.LOW, items=items, patient=True)
+                )
             )
 
     @property
@@ -168,6 +171,11 @@ class Session:
         return self._wanted or self._swap.profile or self.profile
 
     @property
+    def quiet_until(self) -> datetime | None:
+        """When the device may be disturbed again by what nobody has asked for; None: it may now."""
+        return self._dialogue.quiet_until
+
+    @property
     def user_speaking(self) -> bool:
         """Whether an utterance of the user is heard or still recognised."""
         return self._dialogue.user_speaking
@@ -190,7 +198,8 @@ class Session:
         """Speak ``text`` verbatim; the history keeps the part that was played.
 
         ``items`` stand before it in the history, such as the tool result that it reports. The
-        handle ends as DROPPED, at once, when too many speeches wait (:data:`MAX_SPEECHES`).
+        handle ends at once as DROPPED when too many speeches wait (:data:`MAX_SPEECHES`), and as
+        QUIET where the device is idle in its quiet hours and the priority is not HIGH.
         """
         return self._offer(SpeechHandle(text, priority, interruptible=interruptible, items=items))
 
@@ -255,7 +264,8 @@ class Session:
             return handle
         self._speeches.append(handle)
         handle.attach(lambda given: self._post(lambda: self._dialogue.take_back(given)))
-        self._post(lambda: self._dialogue.offer(handle))
+        quiet = self._dialogue.leaves_in_peace(handle)
+        self._post(self._go_on if quiet else lambda: self._dialogue.offer(handle))
         return handle
 
     def _post(self, command: Command) -> None:
@@ -321,7 +331,7 @@ class Session:
         if not dialogue.idle:
             return deadline
         others = [self.endings.closes_at if self._leaving else dialogue.goodbye_due]
-        if not self._leaving and (self._swap.pending or dialogue.waiting):
+        if not self._leaving and (self._swap.pending or dialogue.waiting or dialogue.holding):
             others += (dialogue.speech_due, self._swap.due(dialogue.over_at))
         for other in others:
             if other is not None and (deadline is None or other < deadline):
@@ -365,6 +375,7 @@ class Session:
             case ListenStop():
                 await happen(Input.LISTEN_STOP, chunk)
             case TextInput():
+                self.connection.roused = False
                 self._floor.expect_start(at + WAKE_WINDOW_S)
                 if self._dialogue.wakes(chunk.text):
                     chunk = replace(chunk, wake_word=True)
@@ -375,6 +386,7 @@ class Session:
             case DeviceAwake(anew=anew):
                 if anew:
                     await happen(Input.HUNG_UP, DeviceAsleep(), cause="replaced")
+                self._dialogue.woken()
                 self._emit(ConversationOpened, self.device)
             case DeviceAsleep():
                 await happen(Input.HUNG_UP, chunk, cause="hung up")

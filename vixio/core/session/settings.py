@@ -19,7 +19,7 @@ class SessionSettings:
     ``max_reply``: seconds after which an answer ends at its next sentence; 0: no limit.
     ``filler_after``: seconds without an answer after which a few words are said; later again in a
     speech that falls silent; 0: never. Needs an engine whose ``speak`` may run beside its
-    ``reply``.
+    ``reply``. ``zone``: IANA name, of quiet hours; empty: that of the machine.
     """
 
     language: str = "en"
@@ -27,6 +27,7 @@ class SessionSettings:
     hold: float = 3.0
     max_reply: float = 0.0
     filler_after: float = 0.0
+    zone: str = ""
     timeouts: Timeouts = field(default_factory=Timeouts)
     pacer: PacerSettings = field(default_factory=PacerSettings)
 

@@ -50,16 +50,20 @@ class SpeechStatus(StrEnum):
     SHOWN = "shown"
     """The device is idle and cannot be made to speak: it has shown the words, with its own
     sound."""
+    QUIET = "quiet"
+    """The device is idle in its quiet hours, which last until ``until``: nothing was said."""
     DROPPED = "dropped"
     """It was cancelled or refused, or the session ended, before anything was heard."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpeechOutcome:
-    """The end of a speech. ``heard``: the text that was played, cut by the share of its audio."""
+    """The end of a speech. ``heard``: the text that was played, cut by the share of its audio.
+    ``until``: of QUIET, a local time such as 07:00."""
 
     status: SpeechStatus
     heard: str = ""
+    until: str = ""
 
 
 class SpeechWithdrawn(VixioError):
@@ -101,6 +105,7 @@ class SpeechHandle:
         recurring: bool = False,
         farewell: Farewell | None = None,
         script: Script | None = None,
+        patient: bool = False,
     ) -> None:
         self.text = text
         self.priority = priority
@@ -116,6 +121,8 @@ class SpeechHandle:
         """Set for a goodbye: the session ends behind it."""
         self.script = script
         """What writes ``text`` when its turn has come; None: it is there."""
+        self.patient = patient
+        """Whether it waits for the end of quiet hours, or for the user, rather than be refused."""
         self._outcome: asyncio.Future[SpeechOutcome] | None = None
         self._result: SpeechOutcome | None = None
         self._heard: Callable[[], str] | None = None
@@ -162,11 +169,11 @@ class SpeechHandle:
         """Set the source of the heard text while it plays; None: it is not playing."""
         self._heard = heard
 
-    def end(self, status: SpeechStatus, heard: str = "") -> None:
+    def end(self, status: SpeechStatus, heard: str = "", until: str = "") -> None:
         """Settle it. Idempotent: the first end holds."""
         if self._result is not None:
             return
-        self._result = SpeechOutcome(status, heard)
+        self._result = SpeechOutcome(status, heard, until)
         self._heard = None
         if self._outcome is not None and not self._outcome.done():
             self._outcome.set_result(self._result)

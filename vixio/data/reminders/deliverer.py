@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -23,7 +23,7 @@ from vixio.core.session.events import (
     TurnStarted,
 )
 from vixio.core.session.session import Session
-from vixio.core.session.speech import Priority, SpeechStatus
+from vixio.core.session.speech import Priority
 from vixio.core.tasks import cancel_and_wait
 from vixio.core.wall_clock import now_ms
 from vixio.data.database.database import Database
@@ -63,15 +63,14 @@ class Deliverer:
         self.on_ended: Callable[[Ended], None] = lambda _ended: None
         """Called with what is delivered, or never will be."""
         self._process = secrets.token_hex(6)
-        self._due: Mapping[str, Due] = {}
+        self._due: Mapping[str, Sequence[Due]] = {}
         self._next_at: int | None = None
         self._wake = asyncio.Event()
         self._loop: asyncio.Task[None] | None = None
         self._fresh: dict[str, asyncio.TimerHandle] = {}
         """By session id: those that have just begun, and when they need not be waited for."""
-        self._shown: dict[str, int] = {}
-        """By session id: of an idle device that has shown what was due, when the newest of it was.
-        It is told at the next contact."""
+        self._held: set[str] = set()
+        """Devices for which something waits until their quiet hours are over."""
         self._under_way: dict[tuple[str, Priority], asyncio.Task[None]] = {}
 
     def start(self) -> None:
@@ -98,7 +97,6 @@ class Deliverer:
         """Follow sessions: what has waited for a device is said soon after it has connected."""
         match event:
             case SessionOpened() | ConversationOpened():
-                self._shown.pop(event.session_id, None)
                 if event.session_id in self._fresh:
                     self._fresh.pop(event.session_id).cancel()
                 timer = asyncio.get_running_loop().call_later(
@@ -107,8 +105,9 @@ class Deliverer:
                 self._fresh[event.session_id] = timer
             case TurnStarted(text=text) if text and event.session_id in self._fresh:
                 self._settled(event.device_id, event.session_id)  # it waits for the reply
+            case TurnStarted() if event.device_id in self._held:
+                self._offer(event.device_id)  # somebody is up
             case SessionClosed():
-                self._shown.pop(event.session_id, None)
                 if event.session_id in self._fresh:
                     self._fresh.pop(event.session_id).cancel()
             case _:
@@ -134,6 +133,7 @@ class Deliverer:
             self._due, self._next_at = found.due, found.next_at
             for ended in found.ended:
                 self.on_ended(ended)
+            self._held.clear()
             for device_id in found.due:
                 self._offer(device_id)
             await self._sleep()
@@ -144,8 +144,11 @@ class Deliverer:
             left = LONGEST_S
             if self._next_at is not None:
                 left = (self._next_at - self._clock()) / 1000
-                if left <= 0:
-                    return
+            for session in filter(None, map(self._sessions.find, self._held)):
+                until = session.quiet_until
+                left = min(left, until.timestamp() - self._clock() / 1000 if until else 0.0)
+            if left <= 0:
+                return
             try:
                 async with asyncio.timeout(min(left, LONGEST_S)):
                     await self._wake.wait()
@@ -154,23 +157,27 @@ class Deliverer:
 
     def _offer(self, device_id: str) -> None:
         """Have the session of a device say what is due, in its turn."""
-        due, session = self._due.get(device_id), self._sessions.find(device_id)
-        if due is None or session is None or self._loop is None:
+        session = self._sessions.find(device_id)
+        if session is None or self._loop is None:
             return
-        if due.newest <= self._shown.get(session.session_id, due.newest - 1):
+        again, quiet = session.connection.awake, session.quiet_until is not None
+        fresh = [each for each in self._due.get(device_id, ()) if again or not each.shown]
+        due = [each for each in fresh if each.asked or not quiet]
+        if due != fresh:
+            self._held.add(device_id)
+        if not due:
             return
-        priority = due.priority
+        priority = max(each.priority for each in due)
+        newest = max(each.newest for each in due)
         if priority is not Priority.HIGH:
             if session.session_id in self._fresh:
                 return
-            if self._clock() - due.newest >= LATE_MS:
+            if self._clock() - newest >= LATE_MS:
                 priority = Priority.LOW  # it has waited, so it waits for a pause too
         if any(known >= priority for device, known in self._under_way if device == device_id):
             return
         key = (device_id, priority)
-        task = asyncio.create_task(
-            self._deliver(session, priority, due.newest), context=shared_context()
-        )
+        task = asyncio.create_task(self._deliver(session, priority), context=shared_context())
         self._under_way[key] = task
         task.add_done_callback(lambda _: self._over(key))
 
@@ -178,12 +185,10 @@ class Deliverer:
         del self._under_way[key]
         self._wake.set()
 
-    async def _deliver(self, session: Session, priority: Priority, newest: int) -> None:
+    async def _deliver(self, session: Session, priority: Priority) -> None:
         owner = f"{self._process}-{secrets.token_hex(6)}"
         script = DeliveryScript(self._link, session, owner, self._zone, self._clock)
         outcome = await session.perform(script, priority=priority).played()
-        if outcome.status is SpeechStatus.SHOWN:
-            self._shown[session.session_id] = newest
         self._counters.add(f"reminders.{outcome.status.value}", len(script.deliveries))
         for ended in await script.settle(outcome):
             self.on_ended(ended)

@@ -49,7 +49,7 @@ class Ended(NamedTuple):
 class Look:
     """What is due, by device, and when there will be more to do (milliseconds since 1970)."""
 
-    due: Mapping[str, Due]
+    due: Mapping[str, Sequence[Due]]
     next_at: int | None
     ended: Sequence[Ended] = ()
     """What was not delivered, and is noted now."""
@@ -80,7 +80,7 @@ async def _settle(database: Database, now: int) -> Sequence[Ended]:
                 WAITING,
                 state=State.EXPIRED.value,
                 ended_at=now,
-                reason="the device was not there in time",
+                reason="it could not be said in time",
             ):
                 await _repeat(table, delivery, now)
                 ended.append(Ended(delivery, State.EXPIRED))
@@ -109,12 +109,24 @@ async def _settle(database: Database, now: int) -> Sequence[Ended]:
     return ended
 
 
-async def claim(database: Database, device_id: str, owner: str, now: int) -> Sequence[Delivery]:
-    """Take what is due for a device, the most important first."""
+async def claim(
+    database: Database,
+    device_id: str,
+    owner: str,
+    now: int,
+    *,
+    quiet: bool = False,
+    again: bool = True,
+) -> Sequence[Delivery]:
+    """Take what is due for a device, the most important first.
+
+    ``quiet``: only what is for quiet hours. ``again``: also what it has shown.
+    """
     async with database.transaction() as transaction:
         table = DeliveryTable(transaction)
         await table.hold(device_id)
-        return await table.claim(device_id, owner, now, now + CLAIM_MS, TOGETHER)
+        lease = now + CLAIM_MS
+        return await table.claim(device_id, owner, now, lease, TOGETHER, quiet=quiet, again=again)
 
 
 async def begin(
@@ -146,11 +158,13 @@ async def end(
     heard: Mapping[str, str],
     now: int,
     failed: str = "",
+    *,
+    shown: bool = False,
 ) -> Sequence[Ended]:
     """Note what was heard, by the id of each; what is not among them will be tried again.
 
     Returns those that are over now. ``failed``: why not, which counts; empty: it could not have
-    been said, which does not.
+    been said, which does not. ``shown``: whether the device has shown it instead.
     """
     ended: list[Ended] = []
     async with database.transaction() as transaction:
@@ -187,6 +201,7 @@ async def end(
                     lease_until=0,
                     attempts=delivery.attempts + bool(failed),
                     not_before=now + RETRY_MS if failed else delivery.not_before,
+                    shown_at=now if shown else delivery.shown_at,
                 )
     return ended
 
@@ -208,5 +223,6 @@ async def _repeat(table: DeliveryTable, delivery: Delivery, now: int) -> None:
             owner="",
             lease_until=0,
             attempts=0,
+            shown_at=None,
         )
     )

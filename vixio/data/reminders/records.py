@@ -31,6 +31,10 @@ class Kind(StrEnum):
     """To many devices; those of one have the same ``series``."""
 
 
+ASKED: Final = (Kind.REMINDER, Kind.TIMER, Kind.ALARM)
+"""What users set for a time: said in quiet hours too, as is what has :attr:`Priority.HIGH`."""
+
+
 class State(StrEnum):
     """What became of it. The last five are final."""
 
@@ -113,6 +117,9 @@ class Delivery:
     ended_at: int | None = None
     heard: str = ""
     reason: str = ""
+    shown_at: int | None = None
+    """When an idle device that cannot be made to speak has shown it. It is said at the next
+    contact."""
 
     @classmethod
     def of(cls, row: Row) -> Delivery:

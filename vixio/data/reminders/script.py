@@ -47,9 +47,12 @@ class DeliveryScript:
 
     async def compose(self) -> str:
         """Claim what is due; return the words. Raises SpeechWithdrawn: there is nothing."""
-        now = self._clock()
+        now, session = self._clock(), self._session
+        quiet, again = session.quiet_until is not None, session.connection.awake
         self.deliveries = await self._call(
-            lambda database: ledger.claim(database, self._device, self._owner, now)
+            lambda database: ledger.claim(
+                database, self._device, self._owner, now, quiet=quiet, again=again
+            )
         )
         if not self.deliveries:
             raise SpeechWithdrawn("nothing is due any more")
@@ -73,7 +76,8 @@ class DeliveryScript:
         """
         if not self._parts:
             return ()
-        unsaid = outcome.status in (SpeechStatus.DROPPED, SpeechStatus.SHOWN)
+        shown = outcome.status is SpeechStatus.SHOWN
+        unsaid = shown or outcome.status is SpeechStatus.DROPPED
         failed = "" if unsaid else f"speech {outcome.status.value}"
         heard = self._heard(outcome)
         ended: Sequence[Ended] = ()
@@ -88,6 +92,7 @@ class DeliveryScript:
                             heard=heard,
                             now=self._clock(),
                             failed=failed,
+                            shown=shown,
                         )
                     )
                 )

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from vixio.core.session.speech import Priority
 from vixio.data.database.database import Transaction, Value
-from vixio.data.reminders.records import WAITING, Delivery, Kind, State, of_rows
+from vixio.data.reminders.records import ASKED, WAITING, Delivery, Kind, State, of_rows
 
 FINAL: Final = tuple(state for state in State if state not in (*WAITING, State.SPEAKING))
 
 _FREE: Final = "(state = 'pending' OR (state = 'claimed' AND lease_until <= :now))"
 """Nobody is about to say it."""
 
+_ASKED: Final = (
+    f"(priority = {Priority.HIGH:d} OR kind IN ({', '.join(repr(each.value) for each in ASKED)}))"
+)
+
 _DUE: Final = f"""
-SELECT device_id, MAX(priority) AS priority, MAX(due_at) AS newest FROM deliveries
-WHERE {_FREE} AND not_before <= :now AND expires_at > :now GROUP BY device_id
+SELECT device_id, {_ASKED} AS asked, shown_at IS NOT NULL AS shown,
+MAX(priority) AS priority, MAX(due_at) AS newest FROM deliveries
+WHERE {_FREE} AND not_before <= :now AND expires_at > :now GROUP BY device_id, asked, shown
 """  # noqa: S608 - a constant
 
 _CLAIM: Final = f"""
@@ -26,6 +31,7 @@ WHERE id IN (
     SELECT id FROM deliveries WHERE device_id = :device
     AND ({_FREE} OR (state = 'claimed' AND owner = :owner))
     AND not_before <= :now AND expires_at > :now
+    AND (:again = 1 OR shown_at IS NULL) AND (:quiet = 0 OR {_ASKED})
     ORDER BY priority DESC, due_at, id LIMIT :limit
 ) RETURNING *
 """  # noqa: S608 - a constant
@@ -33,10 +39,15 @@ WHERE id IN (
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """What waits for one device: the highest priority, and when the newest was due."""
+    """What waits for one device: the highest priority, and when the newest was due.
+
+    ``asked``: whether it is for quiet hours too. ``shown``: whether the device has shown it.
+    """
 
     priority: Priority
     newest: int
+    asked: bool
+    shown: bool
 
 
 class DeliveryTable:
@@ -109,12 +120,14 @@ class DeliveryTable:
         )
         return of_rows(rows)
 
-    async def due(self, now: int) -> Mapping[str, Due]:
+    async def due(self, now: int) -> Mapping[str, Sequence[Due]]:
         """Return what is due and free, by device."""
-        rows = await self._in.fetch(_DUE, now=now)
-        return {
-            row["device_id"]: Due(Priority(row["priority"]), int(row["newest"])) for row in rows
-        }
+        found: dict[str, list[Due]] = {}
+        for row in await self._in.fetch(_DUE, now=now):
+            kind = bool(row["asked"]), bool(row["shown"])
+            due = Due(Priority(row["priority"]), int(row["newest"]), *kind)
+            found.setdefault(row["device_id"], []).append(due)
+        return found
 
     async def next_at(self, now: int) -> int | None:
         """Return when there is something to do next: a time, an expiry, the end of a lease."""
@@ -127,14 +140,30 @@ class DeliveryTable:
         return None if row is None or row["next"] is None else int(row["next"])
 
     async def claim(
-        self, device_id: str, owner: str, now: int, lease_until: int, limit: int
+        self,
+        device_id: str,
+        owner: str,
+        now: int,
+        lease_until: int,
+        limit: int,
+        *,
+        quiet: bool,
+        again: bool,
     ) -> list[Delivery]:
         """Take what is due for a device, by priority; what ``owner`` has already is included.
 
-        Hold the device before.
+        ``quiet``: only what is for quiet hours. ``again``: also what it has shown. Hold the device
+        before.
         """
         rows = await self._in.fetch(
-            _CLAIM, device=device_id, owner=owner, now=now, lease=lease_until, limit=limit
+            _CLAIM,
+            device=device_id,
+            owner=owner,
+            now=now,
+            lease=lease_until,
+            limit=limit,
+            quiet=int(quiet),
+            again=int(again),
         )
         found = of_rows(rows)
         return sorted(found, key=lambda each: (-each.priority, each.due_at, each.id))

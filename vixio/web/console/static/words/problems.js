@@ -86,6 +86,7 @@ export const PROBLEMS = [
   ["{count} things wait for this device already: cancel some (`vixio reminders`)", "此设备已有 {count} 项等待播报，请先取消一些"],
   ["it cannot be cancelled any more: it is {state}", "已无法取消"],
   ["it cannot be stored: say it in other words", "无法保存，请换一种说法"],
+  ["it could not be said in time", "没能及时播报"],
   ["the device was not there in time", "设备没有及时上线"],
   ["the server ended while it was said", "播报时服务器停止了"],
   ["speech {state}", "未能播完"],
