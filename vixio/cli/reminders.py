@@ -125,12 +125,18 @@ def _list(config: Path | None, device: str, *, over: bool, as_json: bool) -> Non
             f"{each.rule} {each.zone}".strip(),
             each.state.value,
             each.text,
-            each.reason,
+            _why(each, zone),
         )
         for each in found
     ]
     for line in table(head, rows):
         click.echo(line)
+
+
+def _why(each: Delivery, zone: str) -> str:
+    if each.shown_at is None or each.heard:
+        return each.reason
+    return f"shown on the screen at {local(each.shown_at, zone)}; {each.reason or 'not said yet'}"
 
 
 def _length_ms(text: str) -> int:
@@ -155,7 +161,7 @@ def _values(each: Delivery) -> dict[str, Any]:
     values = each.row()
     for name in ("owner", "lease_until", "not_before"):
         del values[name]
-    for name in ("due_at", "expires_at", "created_at", "ended_at"):
+    for name in ("due_at", "expires_at", "created_at", "ended_at", "shown_at"):
         values[name] = utc(values[name])
     return values
 

@@ -34,9 +34,11 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class SessionOpened(Event):
-    """A device's conversation began. ``device``: what it says of itself."""
+    """A device has connected. ``device``: what it says of itself. ``awake``: whether that began a
+    conversation; what is always connected begins idle (:class:`ConversationOpened`)."""
 
     device: Device | None = None
+    awake: bool = True
 
 
 @dataclass(frozen=True, slots=True)

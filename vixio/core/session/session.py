@@ -279,7 +279,7 @@ class Session:
     async def run(self) -> None:
         """Converse until the connection closes; nothing of the session is left afterwards."""
         opened = now()
-        self._emit(SessionOpened, self.device)
+        self._emit(SessionOpened, self.device, self.connection.awake)
         self._why = "the server failed"
         try:
             self._dialogue.bind()

@@ -61,7 +61,7 @@ class Deliverer:
         self._zone = zone
         self._clock = clock
         self.on_ended: Callable[[Ended], None] = lambda _ended: None
-        """Called with what is delivered, or never will be."""
+        """Called with what is delivered, or never will be, or was only shown."""
         self._process = secrets.token_hex(6)
         self._due: Mapping[str, Sequence[Due]] = {}
         self._next_at: int | None = None

@@ -39,7 +39,7 @@ KEEP_MS: Final = 30 * 24 * 3_600_000
 
 
 class Ended(NamedTuple):
-    """What became of a delivery at last."""
+    """What became of a delivery at last; PENDING: it was shown, and is still to be said."""
 
     delivery: Delivery
     state: State
@@ -163,8 +163,8 @@ async def end(
 ) -> Sequence[Ended]:
     """Note what was heard, by the id of each; what is not among them will be tried again.
 
-    Returns those that are over now. ``failed``: why not, which counts; empty: it could not have
-    been said, which does not. ``shown``: whether the device has shown it instead.
+    Returns those that are over now, or were shown. ``failed``: why not, which counts; empty: it
+    could not have been said, which does not. ``shown``: whether the device has shown it instead.
     """
     ended: list[Ended] = []
     async with database.transaction() as transaction:
@@ -203,6 +203,7 @@ async def end(
                     not_before=now + RETRY_MS if failed else delivery.not_before,
                     shown_at=now if shown else delivery.shown_at,
                 )
+                ended += [Ended(delivery, State.PENDING)] * shown
     return ended
 
 

@@ -155,6 +155,10 @@ class DeviceRun(Run):
                 raise TaskFailed(
                     "The device could not speak it." + (f" Heard: {heard}" * bool(heard))
                 )
+            if value.get("status") == SpeechStatus.QUIET:
+                raise TaskFailed(f"Quiet hours until {value['until']}; nothing was said.")
+            if value.get("status") == SpeechStatus.SHOWN:
+                return "Shown on its screen: it cannot be made to speak while it is idle."
             return heard
         if not isinstance(arguments, dict):
             raise TaskFailed("The arguments must be an object.")

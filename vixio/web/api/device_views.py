@@ -28,6 +28,9 @@ class LiveView(BaseModel):
 
     state: str = Field(description="idle, listening, thinking, speaking or paused")
     since: int = Field(description="When that began, in milliseconds since 1970.")
+    awake: bool = Field(
+        description="Whether a conversation is open; false: it is idle, and can be reached."
+    )
     session_id: str
     transport: str = Field(description="How its audio comes: websocket, or udp beside MQTT.")
     heard: str | None = Field(
@@ -228,6 +231,7 @@ def _live(live: Live, *, words: bool) -> LiveView:
     return LiveView(
         state=live.state,
         since=live.since,
+        awake=live.awake,
         session_id=live.session_id,
         transport=live.transport,
         heard=heard,

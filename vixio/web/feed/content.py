@@ -35,7 +35,12 @@ def content(event: events.Event) -> Content | None:
     """Return what the stream says of an event of a session; None: nothing."""
     match event:
         case events.SessionOpened(device=device):
-            return Content("session.opened", _stated(device) if device is not None else {})
+            stated = _stated(device) if device is not None else {}
+            return Content("session.opened", {**stated, "awake": event.awake})
+        case events.ConversationOpened(device=device):
+            return Content("conversation.opened", _stated(device))
+        case events.ConversationEnded():
+            return Content("conversation.ended", {})
         case events.SessionClosed(seconds=seconds, reason=reason):
             return Content("session.closed", {"seconds": round(seconds, 1), "reason": reason})
         case events.DeviceToolsListed(names=names):

@@ -7,6 +7,7 @@ from typing import Any, Final
 from vixio.data.devices.firmware.attempts import Attempt, AttemptState
 from vixio.data.devices.records import DeviceRecord
 from vixio.data.reminders.ledger import Ended
+from vixio.data.reminders.records import State
 from vixio.data.reminders.repository import ReminderChange
 from vixio.web.feed.content import CHANGED, Content
 
@@ -45,7 +46,8 @@ def reminder_changed(change: ReminderChange) -> Content:
 
 
 def ended(ended: Ended) -> Content:
-    """Of a reminder that was delivered, or never will be."""
-    delivery = ended.delivery
+    """Of a reminder that was delivered, or never will be; or was only shown, and waits."""
+    delivery, shown = ended.delivery, ended.state is State.PENDING
     fields = {"reminder": delivery.id, "kind": delivery.kind.value, "state": ended.state.value}
-    return Content("reminder.ended", fields, {"text": delivery.text}, about=REMINDER)
+    kind = "reminder.shown" if shown else "reminder.ended"
+    return Content(kind, fields, {"text": delivery.text}, about=REMINDER)

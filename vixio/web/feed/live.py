@@ -16,6 +16,8 @@ from typing import Any, Final
 from vixio.core.cluster import Cluster
 from vixio.core.commands import CommandStatus, Custom
 from vixio.core.session.events import (
+    ConversationEnded,
+    ConversationOpened,
     Event,
     FinalTranscript,
     SessionClosed,
@@ -56,7 +58,7 @@ class Live:
     """``state``: a value of :class:`~vixio.core.turns.floor.State`; ``since``: when it began, in
     milliseconds since 1970. ``transport``: how the audio comes, ``websocket`` or ``udp``. ``heard``
     and ``said``: the last words of the user and of the assistant, private; empty where there were
-    none."""
+    none. ``awake``: whether a conversation is open."""
 
     state: str
     since: int
@@ -64,13 +66,14 @@ class Live:
     transport: str = ""
     heard: str = ""
     said: str = ""
+    awake: bool = True
 
     @classmethod
     def from_json(cls, data: object) -> Live | None:
         """Read a row of a report; None for anything else."""
         match data:
-            case [str(state), int(since), str(session), str(transport), str(heard), str(said)]:
-                return cls(state, since, session, transport, heard, said)
+            case [str(state), int(since), str(id), str(by), str(heard), str(said), bool(awake)]:
+                return cls(state, since, id, by, heard, said, awake)
         return None
 
 
@@ -86,7 +89,8 @@ class LiveBoard:
         match event:
             case SessionOpened(device_id=device_id, session_id=session_id, device=device):
                 transport = device.transport if device is not None else ""
-                self._rows[device_id] = [str(State.IDLE), now_ms(), session_id, transport, "", ""]
+                fresh = [str(State.IDLE), now_ms(), session_id, transport, "", "", event.awake]
+                self._rows[device_id] = fresh
                 self._rows.move_to_end(device_id)
             case SessionClosed(device_id=device_id):
                 if self._row(event) is not None:
@@ -94,6 +98,9 @@ class LiveBoard:
             case StateChanged(after=after):
                 if (row := self._row(event)) is not None:
                     row[:2] = after, now_ms()
+            case ConversationOpened() | ConversationEnded():
+                if (row := self._row(event)) is not None:
+                    row[1], row[6] = now_ms(), isinstance(event, ConversationOpened)
             case FinalTranscript(text=text) | TurnStarted(text=text) if text:
                 self._put(event, 4, text)
             case SpeechSentence(text=text, filler=False) | SpeechPlayed(text=text):
@@ -110,8 +117,8 @@ class LiveBoard:
         room = MAX_WORDS_BYTES
         rows = {}
         for device_id, row in islice(reversed(self._rows.items()), MAX_REPORTED):
-            room -= sum(len(words.encode("utf-8", "replace")) for words in row[4:])
-            rows[device_id] = row if room >= 0 else [*row[:4], "", ""]
+            room -= sum(len(words.encode("utf-8", "replace")) for words in row[4:6])
+            rows[device_id] = row if room >= 0 else [*row[:4], "", "", row[6]]
         return {TOPIC: rows}
 
     def all(self) -> Mapping[str, list[Any]]:

@@ -109,11 +109,11 @@ def test_a_report_fits_in_a_message_with_the_latest_devices(character: str) -> N
 
 
 def test_what_is_no_report_is_left_out() -> None:
-    row = ["idle", 5, "s", "udp", "", ""]
+    row = ["idle", 5, "s", "udp", "", "", False]
     reports: Sequence[Mapping[str, Any]] = [{TOPIC: {KITCHEN: row}}, {}, {TOPIC: ["no", "rows"]}]
     assert merged(reports) == {KITCHEN: row}
-    assert Live.from_json(row) == Live("idle", 5, "s", "udp")
-    for wrong in (None, [], ["idle", "5", "s", "udp", "", ""], {"state": "idle"}):
+    assert Live.from_json(row) == Live("idle", 5, "s", "udp", awake=False)
+    for wrong in (None, [], ["idle", "5", "s", "udp", "", "", True], {"state": "idle"}):
         assert Live.from_json(wrong) is None
 
 

@@ -66,8 +66,13 @@ class AskBody(SayBody):
 class Speech(BaseModel):
     """What became of a speech."""
 
-    status: str = Field(description="accepted, or if it was waited for played, interrupted, ...")
+    status: str = Field(
+        description="accepted; if it was waited for played, interrupted, failed, dropped, or "
+        "shown: the device is idle and cannot be made to speak, so it is on its screen. quiet, at "
+        "once: the device is idle in its quiet hours, nothing was said."
+    )
     heard: str = Field(default="", description="What was played of it.")
+    until: str = Field(default="", description="When its quiet hours end, such as 07:00.")
 
 
 class AlertBody(Body):

@@ -56,6 +56,10 @@ class Reminder(BaseModel):
     ended_at: int | None
     heard: str = Field(description="What was heard of it.")
     reason: str
+    shown_at: int | None = Field(
+        description="When the device has shown it, since it cannot be made to speak while it is "
+        "idle. It is said at the next contact."
+    )
 
 
 class ReminderList(BaseModel):

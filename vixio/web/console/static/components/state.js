@@ -3,7 +3,7 @@
 import { h, setText } from "../lib/dom.js";
 import { t } from "../lib/i18n.js";
 
-/** @typedef {"asleep" | "idle" | "listening" | "thinking" | "speaking" | "paused" | "waiting" | "blocked"} DeviceState */
+/** @typedef {"asleep" | "reachable" | "idle" | "listening" | "thinking" | "speaking" | "paused" | "waiting" | "blocked"} DeviceState */
 
 /** `<vx-state>`: set `value`. */
 export class StateElement extends HTMLElement {

@@ -21,11 +21,11 @@ const FEW = 3;
 const LIST_MS = 2_000;
 /** From one whole list to the next, where changes are the reason; and from a failure to the next attempt. */
 
-/** What a device does, in one word. @param {any} device */
+/** What a device does, in one word; `reachable`: it is connected, and no conversation is open. @param {any} device */
 export function stateNow(device) {
   if (device.state === "blocked") return "blocked";
   if (device.state === "unclaimed" && device.code) return "waiting";
-  if (device.live) return device.live.state;
+  if (device.live) return device.live.awake === false && device.live.state === "idle" ? "reachable" : device.live.state;
   return device.online ? "idle" : "asleep";
 }
 
@@ -186,7 +186,8 @@ export function applyEvent(device, event) {
   if (event.type === "session.opened") {
     device.online = true;
     device.last_seen = event.at;
-    device.live = { state: "idle", since: event.at, session_id: event.session_id, heard: "", said: "", listing: true };
+    const { awake, transport, session_id } = event;
+    device.live = { state: "idle", since: event.at, awake, transport, session_id, heard: "", said: "", listing: true };
     return true;
   }
   if (event.type === "session.closed") {
@@ -205,6 +206,11 @@ export function applyEvent(device, event) {
     case "device.tools":
       device.tools = event.tools;
       live.listing = false;
+      return true;
+    case "conversation.opened":
+    case "conversation.ended":
+      live.awake = event.type === "conversation.opened";
+      live.since = event.at;
       return true;
     case "state":
       live.state = event.after;

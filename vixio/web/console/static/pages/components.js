@@ -97,7 +97,7 @@ export function page({ root, signal, title }) {
       ),
       card(
         t("design.states"),
-        ...["asleep", "idle", "listening", "thinking", "speaking", "waiting", "blocked"].map(stateBadge),
+        ...["asleep", "reachable", "idle", "listening", "thinking", "speaking", "waiting", "blocked"].map(stateBadge),
       ),
       card(
         t("design.turn"),

@@ -27,6 +27,7 @@ export const OPTIONS = {
     "profiles.option.daily_turns": "Turns a day (0: no limit)",
     "profiles.option.pronunciations": "How it says words",
     "profiles.option.corrections": "Words it hears wrongly",
+    "profiles.option.quiet_hours": "Quiet hours, such as 22:00-07:00",
     "profiles.option.keep_sound_days": "Days to keep recordings of what is said (0: no recording)",
   },
   zh: {
@@ -54,6 +55,7 @@ export const OPTIONS = {
     "profiles.option.daily_turns": "每天的对话轮数（0 表示不限）",
     "profiles.option.pronunciations": "词语的读法",
     "profiles.option.corrections": "听错的词语",
+    "profiles.option.quiet_hours": "免打扰时段，例如 22:00-07:00",
     "profiles.option.keep_sound_days": "录音保留天数（0 表示不录音）",
   },
 };

@@ -4,6 +4,7 @@ import { button, card, field, notice, select } from "../../components/controls.j
 import { confirmed } from "../../components/dialog.js";
 import { toast } from "../../components/toast.js";
 import { fetchApi, get, post } from "../../lib/api.js";
+import { stateNow } from "../../lib/devices.js";
 import { fill, h } from "../../lib/dom.js";
 import { watch } from "../../lib/feed.js";
 import { t } from "../../lib/i18n.js";
@@ -23,17 +24,26 @@ const STATUS = "self.get_device_status";
 
 /** @param {DeviceContext} context */
 export function controls(context) {
-  const asleep = h("div");
-  whileAwake(context, (awake) => fill(asleep, awake ? null : notice("info", h("p", { class: "small" }, t("device.unreachable")))));
-  return [asleep, speech(context), device(context), screen(context)];
+  const hint = h("div");
+  const words = { asleep: "device.unreachable", reachable: "device.reachable", awake: "" };
+  onContact(context, (now) => fill(hint, words[now] ? notice("info", h("p", { class: "small" }, t(words[now]))) : null));
+  return [hint, speech(context), device(context), screen(context)];
 }
 
-/** Calls `draw` now and whenever the device wakes or falls asleep. @param {DeviceContext} context @param {(awake: boolean) => void} draw */
-function whileAwake(context, draw) {
-  let before = Boolean(context.device.online);
+/** `reachable`: connected and idle; `awake`: in a conversation. @typedef {"asleep" | "reachable" | "awake"} Contact */
+
+/** @param {DeviceContext} context @returns {Contact} */
+function contactNow({ device }) {
+  if (!device.online) return "asleep";
+  return stateNow(device) === "reachable" ? "reachable" : "awake";
+}
+
+/** Calls `draw` now and whenever it can be reached in another way. @param {DeviceContext} context @param {(now: Contact) => void} draw */
+function onContact(context, draw) {
+  let before = contactNow(context);
   draw(before);
   context.addEventListener("changed", () => {
-    const now = Boolean(context.device.online);
+    const now = contactNow(context);
     if (now !== before) draw(now);
     before = now;
   });
@@ -42,11 +52,20 @@ function whileAwake(context, draw) {
 /** What cannot be used while the device is asleep. @param {DeviceContext} context @param {...import("../../lib/dom.js").Child} children */
 function needsDevice(context, ...children) {
   const group = h("fieldset", { class: "plain stack" }, ...children);
-  whileAwake(context, (awake) => {
-    group.disabled = !awake;
-    group.title = awake ? "" : t("device.asleep");
+  onContact(context, (now) => {
+    group.disabled = now === "asleep";
+    group.title = group.disabled ? t("device.asleep") : "";
   });
   return group;
+}
+
+/** A button that means a conversation. @param {DeviceContext} context @param {HTMLButtonElement} control */
+function needsConversation(context, control) {
+  onContact(context, (now) => {
+    control.disabled = now !== "awake";
+    control.title = now === "reachable" ? t("device.no-conversation") : "";
+  });
+  return control;
 }
 
 /** @param {DeviceContext} context */
@@ -62,6 +81,12 @@ function speech(context) {
     }
     return { text: now, priority: priority.value };
   };
+  /** What became of what an idle device was to say. @param {{status: string, until?: string}} outcome */
+  const told = ({ status, until = "" }) => {
+    if (status === "accepted" || status === "played") text.value = "";
+    if (status === "accepted") toast(t("device.sent"));
+    fill(said, status === "accepted" ? "" : t(`device.outcome.${status}`, { until }));
+  };
   const later = button(t("device.later"), async () => {
     await post("/announcements", { text: words().text, devices: [context.device.id] });
     text.value = "";
@@ -72,23 +97,29 @@ function speech(context) {
     field(t("device.when"), priority),
     h("div", { class: "row" },
       button(t("device.say"), async () => {
-        await post(`${context.path}/say`, words());
-        text.value = "";
-        toast(t("device.sent"));
+        const body = { ...words(), wait: contactNow(context) === "reachable" };
+        fill(said, body.wait ? t("device.saying") : "");
+        try {
+          told(await post(`${context.path}/say`, body, { timeout: SPEECH_MS }));
+        } catch (error) {
+          fill(said);
+          throw error;
+        }
       }, { kind: "primary", icon: "volume" }),
       button(t("device.ask"), async () => {
         fill(said, t("device.asking"));
         try {
-          const { heard } = await post(`${context.path}/ask`, words(), { timeout: SPEECH_MS });
-          fill(said, heard ? t("device.answered", { heard }) : "");
+          const answer = await post(`${context.path}/ask`, words(), { timeout: SPEECH_MS });
+          if (answer.heard) fill(said, t("device.answered", answer));
+          else told(answer);
         } catch (error) {
           fill(said);
           throw error;
         }
       }, { icon: "send" }),
-      button(t("device.interrupt"), () => post(`${context.path}/interrupt`), { icon: "stop" })),
+      needsConversation(context, button(t("device.interrupt"), () => post(`${context.path}/interrupt`), { icon: "stop" }))),
   );
-  whileAwake(context, (awake) => { later.hidden = awake; });
+  onContact(context, (now) => { later.hidden = now !== "asleep"; });
   return card(t("device.speech"), field(t("device.words"), text), later, now, said);
 }
 
@@ -141,7 +172,7 @@ function device(context) {
     context,
     h("div", { class: "volume" }, field(t("device.volume"), volume), shown),
     h("div", { class: "row" },
-      button(t("device.disconnect"), () => post(`${context.path}/disconnect`), { small: true }),
+      needsConversation(context, button(t("device.disconnect"), () => post(`${context.path}/disconnect`), { small: true })),
       button(t("device.reboot"), () => confirmed({
         title: t("device.reboot.title", { name: context.name }),
         text: t("device.reboot.text"),

@@ -24,7 +24,8 @@ export class Awake {
   /** @param {Map<string, any>} all */
   show(all) {
     const known = [...all.values()].filter((each) => !["waiting", "blocked"].includes(stateNow(each)));
-    const awake = known.filter((each) => each.online).sort(byName);
+    const isAwake = (/** @type {any} */ each) => each.online && stateNow(each) !== "reachable";
+    const awake = known.filter(isAwake).sort(byName);
     const shown = awake.slice(0, MOST);
     this.#none.hidden = awake.length > 0;
     this.#more.hidden = awake.length <= MOST;
@@ -38,7 +39,7 @@ export class Awake {
     });
     if (wanted.length !== this.#list.children.length || wanted.some((each, at) => this.#list.children[at] !== each)) fill(this.#list, ...wanted);
     this.#list.hidden = !wanted.length;
-    this.#sleep(known.filter((each) => !each.online).sort((a, b) => b.last_seen - a.last_seen));
+    this.#sleep(known.filter((each) => !isAwake(each)).sort((a, b) => b.last_seen - a.last_seen));
   }
 
   /** @param {any[]} those */

@@ -13,6 +13,7 @@ const COLOURS = { delivered: "good", expired: "warn", failed: "bad", unknown: "w
 
 /** What became of it. @param {any} reminder */
 export function deliveryBadge(reminder) {
+  if (reminder.state === "pending" && reminder.shown_at) return badge(t("delivery.shown"), "warn");
   return badge(t(`delivery.${reminder.state}`), COLOURS[reminder.state] ?? "");
 }
 
@@ -44,5 +45,5 @@ const modulo = (value, by) => ((value % by) + by) % by;
 
 /** Whether an event says that something to be said is another. @param {any} event */
 export function aboutReminders(event) {
-  return event.type === "reminder.ended" || (event.type === "changed" && event.about === "reminder");
+  return event.type === "reminder.ended" || event.type === "reminder.shown" || (event.type === "changed" && event.about === "reminder");
 }

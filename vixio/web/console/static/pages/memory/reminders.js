@@ -7,7 +7,7 @@ import { toast } from "../../components/toast.js";
 import { get, remove } from "../../lib/api.js";
 import { Devices } from "../../lib/devices.js";
 import { fill, h } from "../../lib/dom.js";
-import { dateTime } from "../../lib/format.js";
+import { dateTime, near } from "../../lib/format.js";
 import { t } from "../../lib/i18n.js";
 import { actorWords, deviceName } from "../../lib/names.js";
 import { ownWords } from "../../lib/problems.js";
@@ -86,6 +86,7 @@ export function reminders(panel, signal) {
         h("span", null, dateTime(each.due_at)), h("span", null, time(each.due_at)),
         each.rule ? h("span", null, t("reminders.repeats", { rule: ruleWords(each) })) : null,
         each.created_by ? h("span", null, t("reminders.by", { who: actorWords(each.created_by, devices.all) })) : null,
+        each.shown_at ? h("span", null, t("reminders.shown", { when: near(each.shown_at) })) : null,
         !online && each.due_at < Date.now() ? h("span", null, t("reminders.offline")) : null),
       h("div", { class: "line-more" },
         deliveryBadge(each),
@@ -98,6 +99,7 @@ export function reminders(panel, signal) {
       head(each,
         h("span", null, dateTime(each.ended_at ?? each.due_at)),
         each.heard && each.heard !== each.text ? h("span", null, t("reminders.heard", { text: each.heard })) : null,
+        each.shown_at && !each.heard ? h("span", null, t("reminders.shown.only", { when: near(each.shown_at) })) : null,
         each.reason ? h("span", null, reasonWords(each.reason)) : null),
       h("div", { class: "line-more" }, deliveryBadge(each)));
   }
