@@ -77,7 +77,8 @@ class House:
     async def order(self, text: str, in_s: float = 0, **more: object) -> Delivery:
         """Have something said in so many seconds."""
         due = self.wall() + round(in_s * 1000)
-        order = Order(kind=Kind.REMINDER, device_id=DEVICE, due_at=due, text=text, **more)  # type: ignore[arg-type]
+        values = {"kind": Kind.REMINDER, "due_at": due, "text": text, **more}
+        order = Order(device_id=DEVICE, **values)  # type: ignore[arg-type]
         added = await self.with_repository(lambda repository: repository.add(order))
         self.deliverer.wake()
         return added
