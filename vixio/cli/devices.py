@@ -21,6 +21,7 @@ from vixio.cli.registry import (
     with_device,
     with_repository,
 )
+from vixio.cli.running import ask_device
 from vixio.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -198,6 +199,18 @@ def switch(config: Path | None, device: str, carrier: Carrier | None) -> None:
     )
     way = f"by {found.carrier}" if found.carrier else "as the settings say"
     click.echo(f"{found.name or found.id} comes {way} from its next start")
+
+
+@devices.command()
+@click.argument("device")
+@click.pass_obj
+def upgrade(config: Path | None, device: str) -> None:
+    """Have DEVICE install now the firmware that is released to it. It restarts.
+
+    The server has to run, and the device to be connected: `vixio firmware attempts` tells the rest.
+    """
+    begun = ask_device(config, the_device(config, device).id, "upgrade", b"")
+    click.echo(f"it installs {begun['version']}, from {begun['from_version']}")
 
 
 @devices.command()

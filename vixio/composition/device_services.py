@@ -17,6 +17,7 @@ from vixio.data.conversations.recorder import TurnRecorder
 from vixio.data.devices.records import UNKNOWN
 from vixio.settings import Settings
 from vixio.stations.asr import KeepSound
+from vixio.web.api.device_commands import UPGRADE
 from vixio.web.feed.changes import Past, read_past
 from vixio.web.feed.feed import EventFeed
 from vixio.web.feed.happenings import waiting
@@ -77,6 +78,7 @@ class DeviceServices:
         host.events.attach(self.feed)
         host.events.attach(self._board)
         host.commands.register(COMMAND, self._board.answer)
+        host.commands.register(UPGRADE, self.firmware.upgrade)
         host.events.attach(updates)
         host.events.attach(self.registry)
         if self._recorder is not None:

@@ -5,23 +5,33 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Final
 
 from vixio.composition.registry import data_folder, signing_secret
 from vixio.core.errors import ConfigError
 from vixio.core.metrics import Counters
+from vixio.core.session.session import Session
+from vixio.core.tools.types import JsonObject
 from vixio.data.database.database import Database
 from vixio.data.database.link import Link
 from vixio.data.devices.firmware.attempts import AttemptState
+from vixio.data.devices.firmware.errors import FirmwareError
 from vixio.data.devices.firmware.folder import FirmwareFolder
 from vixio.data.devices.firmware.offer import Stated
 from vixio.data.devices.firmware.service import FirmwareService
 from vixio.settings import Settings
+from vixio.transports.admission.identity import Identity
 from vixio.web.feed.content import Content
 from vixio.web.feed.happenings import attempt, download
 from vixio.web.http.firmware_link import FirmwareLinks, FirmwareTicket
-from vixio.web.http.firmware_offer import FirmwareOffers, OfferedFirmware, RunningFirmware
+from vixio.web.http.firmware_offer import (
+    FirmwareOffers,
+    OfferedFirmware,
+    RunningFirmware,
+    read_running,
+)
+from vixio.web.http.ota import read_ota_request
 from vixio.web.http.public_url import HttpAddress
 from vixio.web.http.routes.firmware import (
     BUSY,
@@ -37,6 +47,11 @@ _log = logging.getLogger(__name__)
 
 FOLDER_NAME: Final = "firmware"
 """In the data folder."""
+
+UPGRADE: Final = "self.upgrade_firmware"
+SYSTEM_INFO: Final = "self.get_system_info"
+"""The firmware's tools (mcp_server.cc, AddUserOnlyTools). The second returns what the device sends
+to OTA (ota.cc, CheckVersion)."""
 
 _STATES: Final = {
     DownloadStep.STARTED: AttemptState.DOWNLOADING,
@@ -111,6 +126,38 @@ class Firmware:
     def routes(self) -> Sequence[Route]:
         """Return the route of downloads."""
         return self._downloads.routes()
+
+    async def upgrade(self, session: Session, arguments: JsonObject) -> JsonObject | None:
+        """Have a connected device install at once what OTA would offer it.
+
+        ``board``: the one that it stated to OTA. Returns ``version`` and ``from_version``; None:
+        its firmware cannot be asked to. Raises FirmwareError, ToolError.
+        """
+        client, device = session.connection.tool_client, session.connection.device
+        tools = {each.name for each in await client.list_user_tools()} if client else set()
+        if client is None or not {UPGRADE, SYSTEM_INFO} <= tools:
+            return None
+        if self._downloads.busy:
+            raise FirmwareError(BUSY)
+        said = await client.call_tool(SYSTEM_INFO, {})
+        body = str(said.result if said.success else "").encode()
+        stated = read_ota_request(Identity(device.id), {}, body, "")
+        stated = replace(stated, board=arguments["board"] or stated.board)
+        if not (stated.board and stated.chip and stated.firmware):
+            raise FirmwareError("it does not say which board and firmware it has")
+        offered = await self._ask(read_running(stated, body))
+        if offered is None:
+            raise FirmwareError(
+                f"it runs {stated.firmware}, and nothing newer is released to it ({stated.board})"
+            )
+        ticket = offered.ticket
+        url = device.http_url + self.offers.links.path(ticket)
+        asked = await client.call_tool(UPGRADE, {"url": url})
+        if not asked.success:
+            why = f"it did not begin: {str(asked.error)[:200]}"
+            self._service.note(ticket.attempt, device.id, AttemptState.FAILED, 0, why)
+            raise FirmwareError(why)
+        return {"version": ticket.version, "from_version": stated.firmware}
 
     async def _ask(self, running: RunningFirmware) -> OfferedFirmware | None:
         attempt = await self._service.offer(Stated(**asdict(running)))

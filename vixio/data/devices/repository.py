@@ -296,9 +296,12 @@ class DeviceRepository:
             await devices.set(device.id, tokens_from=at + 1)
         return await self.device(device_id)
 
-    async def rebooted(self, wanted: str, actor: str) -> None:
-        """Note that a device was restarted. Raises RegistryError."""
-        async with self._changing(wanted, actor, "rebooted"):
+    async def note(self, wanted: str, actor: str, action: str, **detail: str) -> None:
+        """Note what was done to a device, which the registry keeps nothing else of.
+
+        Raises RegistryError.
+        """
+        async with self._changing(wanted, actor, action, **detail):
             pass
 
     async def audit(self, number: int) -> Sequence[Change]:

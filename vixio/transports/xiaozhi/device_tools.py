@@ -12,7 +12,7 @@ import json
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from vixio import __version__
 from vixio.core.clock import now
@@ -44,6 +44,12 @@ costs four listings a second, not an endless loop."""
 MAX_PENDING_CALLS = 32
 """Calls pending at a time. The firmware runs them one after another, so the last of so many would
 be answered far too late; a model that asks for more is in a loop."""
+
+ENDING: Final = frozenset(
+    {"self.reboot", "self.upgrade_firmware", "self.AEC.set_mode", "self.system.set_aec"}
+)
+"""Tools behind which the firmware closes the connection, which may be before it has answered
+(application.cc, Reboot, UpgradeFirmware, SetAecMode)."""
 
 SendCallback = Callable[[JsonObject], Awaitable[None]]
 ToolsChanged = Callable[[list[ToolDefinition]], None]
@@ -135,7 +141,8 @@ class XiaozhiDeviceToolClient(DeviceToolClientBase):
     ) -> ToolCallResult:
         """Call a tool and wait for its answer; only cancellation is raised.
 
-        A call made before the device has listed its tools waits for the list first.
+        A call made before the device has listed its tools waits for the list first. One of
+        :data:`ENDING` has done its work if the connection ends instead of an answer.
         """
         call_id = self._new_id()
         seconds = self._timeout if timeout is None else timeout
@@ -157,6 +164,8 @@ class XiaozhiDeviceToolClient(DeviceToolClientBase):
             if answer.is_error:
                 raise ToolError("failed", answer.text or "the tool failed")
         except ToolError as error:
+            if isinstance(error, _EndedMeanwhile) and tool_name in ENDING:
+                return ToolCallResult(str(call_id), success=True, result="the connection ended")
             self._counters.add(f"xiaozhi.mcp.call.{error.type}")
             return ToolCallResult(
                 str(call_id),
@@ -185,7 +194,7 @@ class XiaozhiDeviceToolClient(DeviceToolClientBase):
             self._relisting.cancel()
         for future in self._pending.values():
             if not future.done():
-                future.set_exception(_disconnected())
+                future.set_exception(_EndedMeanwhile(*_DISCONNECTED, retryable=True))
                 future.exception()  # retrieved: the caller may be cancelled before it can
 
     def on_mcp_message(self, payload: JsonObject) -> None:
@@ -353,5 +362,12 @@ class XiaozhiDeviceToolClient(DeviceToolClientBase):
             await asyncio.sleep(RELIST_PAUSE_S)
 
 
+_DISCONNECTED: Final = ("disconnected", "the device is no longer connected")
+
+
+class _EndedMeanwhile(ToolError):
+    """The connection ended behind the call, and before its answer."""
+
+
 def _disconnected() -> ToolError:
-    return ToolError("disconnected", "the device is no longer connected", retryable=True)
+    return ToolError(*_DISCONNECTED, retryable=True)

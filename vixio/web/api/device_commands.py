@@ -23,6 +23,7 @@ CALL: Final = "api.call"
 SCREEN: Final = "api.screen"
 REBOOT: Final = "api.reboot"
 CUSTOM: Final = "api.custom"
+UPGRADE: Final = "api.upgrade"
 RELOAD: Final = "api.memory.reload"
 
 SNAPSHOT: Final = "self.screen.snapshot"

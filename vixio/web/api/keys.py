@@ -118,14 +118,16 @@ class Keys:
         expires = None if days is None else self._clock() + days * DAY_MS
         return await self._add(TokenKind.PERSONAL, name, scopes, actor, expires)
 
-    async def open_session(self, address: str = "", user_agent: str = "") -> tuple[KeyRecord, str]:
+    async def open_session(
+        self, address: str = "", user_agent: str = "", user: str = USER
+    ) -> tuple[KeyRecord, str]:
         """Make the token of a login, for everything; its password was right.
 
-        ``address``: of the client. ``user_agent``: anything; it is clipped.
+        ``address``: of the client. ``user_agent``: anything; it is clipped. ``user``: who it is.
         """
         expires = self._clock() + SESSION_MS
         origin = (address, _printable(user_agent))
-        return await self._add(TokenKind.SESSION, USER, ALL, f"api:{USER}", expires, origin)
+        return await self._add(TokenKind.SESSION, user, ALL, f"api:{user}", expires, origin)
 
     async def make_link(self, actor: str) -> str:
         """Return the text of a link that makes one login; it is not stored."""

@@ -76,6 +76,11 @@ class FirmwareLinks:
         trust_forwarded: bool,
     ) -> str:
         """Return the URL for the device that sent ``headers``, as :attr:`address` does."""
+        path = self.path(ticket)
+        return self.address(headers, own_host, trust_forwarded=trust_forwarded, path=path)
+
+    def path(self, ticket: FirmwareTicket) -> str:
+        """Return the path of the URL."""
         expiry = math.ceil(self.clock() + LIFETIME_S)
         content = f"{expiry}|{ticket.attempt}|{ticket.sha256}|{ticket.device_id}"
         encoded = _encode(content.encode("utf-8", "replace"))
@@ -83,9 +88,7 @@ class FirmwareLinks:
         path = f"{ticket.board}/{ticket.version}/{encoded}.{signature}/xiaozhi.bin"
         if _PATH.fullmatch(path) is None:
             raise ValueError("no link can be made for such a ticket")
-        return self.address(
-            headers, own_host, trust_forwarded=trust_forwarded, path=FIRMWARE_PATH + path
-        )
+        return FIRMWARE_PATH + path
 
     def check(self, path: str) -> FirmwareTicket:
         """Return what the link with this path, behind FIRMWARE_PATH, is for. Raises BadLink."""

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from tests.support.waiting import until
-from tests.unit.transports.xiaozhi.mcp_peer import Peer, ready
+from tests.unit.transports.xiaozhi.mcp_peer import Peer, ready, tool
 from vixio.core.tools.types import ImagePart, JsonObject, ToolCallResult
 from vixio.transports.xiaozhi import device_tools
 from vixio.transports.xiaozhi.device_tools import XiaozhiDeviceToolClient
@@ -132,6 +132,20 @@ async def test_requests_of_the_device_are_ignored() -> None:
     peer.client.on_mcp_message({"jsonrpc": "2.0", "id": 1, "method": "sampling/createMessage"})
     peer.client.on_mcp_message({"jsonrpc": "2.0", "method": "notifications/message"})
     assert peer.counters.get("xiaozhi.mcp.ignored_request") == 1
+
+
+@pytest.mark.parametrize("name", sorted(device_tools.ENDING))
+async def test_a_tool_that_ends_the_connection_has_done_its_work(name: str) -> None:
+    peer = Peer()
+    peer.pages[""] = {"result": {"tools": [tool(name)]}}
+    assert await peer.client.initialize()
+    peer.call = lambda params: None
+    call = asyncio.create_task(peer.client.call_tool(name, {}))
+    await until(lambda: "tools/call" in peer.methods())
+    peer.client.cancel_all()
+    assert (await call).success
+    late = await peer.client.call_tool(name, {})
+    assert (late.success, late.error_type) == (False, "disconnected")
 
 
 async def test_everything_pending_fails_at_once_when_the_device_goes() -> None:

@@ -122,6 +122,13 @@ class CallResult(BaseModel):
     text: str
 
 
+class Upgrade(BaseModel):
+    """An upgrade that was begun."""
+
+    version: str
+    from_version: str = Field(description="What the device runs until it restarts.")
+
+
 async def say(service: Service, device: DevicePath, body: SayBody) -> Speech:
     """Speak a text on a connected device."""
     return await _speak(service, device, Say, body)
@@ -148,8 +155,23 @@ async def disconnect(service: Service, device: DevicePath) -> None:
 async def reboot(service: Service, who: Who, device: DevicePath) -> CallResult:
     """Start the device again. It stands in the audit trail."""
     found = await service.custom(device, device_commands.REBOOT, TOOL_S)
-    await service.with_repository(lambda repository: repository.rebooted(device, who.actor))
+    await service.with_repository(lambda repository: repository.note(device, who.actor, "rebooted"))
     return CallResult(**found)
+
+
+async def upgrade(service: Service, who: Who, device: DevicePath) -> Upgrade:
+    """Have the device install the release that it would be offered at its next start.
+
+    It restarts then; `/firmware/attempts` tells what became of it. It stands in the audit trail.
+    """
+    board = (await service.device(device)).board
+    found = await service.custom(device, device_commands.UPGRADE, TOOL_S, board=board)
+    if found is None:
+        raise Problem(404, "the device's firmware has no tool by which it can be upgraded")
+    await service.with_repository(
+        lambda repository: repository.note(device, who.actor, "upgraded", **found)
+    )
+    return Upgrade(**found)
 
 
 async def custom(service: Service, device: DevicePath, body: CustomBody) -> None:
@@ -262,6 +284,7 @@ def make_routes() -> Routes:
     routes.add("POST", f"{one}/interrupt", interrupt, control, status=204, errors=errors)
     routes.add("POST", f"{one}/disconnect", disconnect, control, status=204, errors=errors)
     routes.add("POST", f"{one}/reboot", reboot, user, errors=errors)
+    routes.add("POST", f"{one}/upgrade", upgrade, user, errors=errors)
     routes.add(
         "GET",
         f"{one}/screen",

@@ -181,7 +181,16 @@ function device(context) {
           await post(`${context.path}/reboot`, {}, { timeout: TOOL_MS });
           toast(t("device.rebooting"));
         },
-      }), { small: true, icon: "power", kind: "danger" })),
+      }), { small: true, icon: "power", kind: "danger" }),
+      button(t("device.upgrade"), () => confirmed({
+        title: t("device.upgrade.title", { name: context.name }),
+        text: t("device.upgrade.text"),
+        act: t("device.upgrade"),
+        run: async () => {
+          const { version } = await post(`${context.path}/upgrade`, {}, { timeout: TOOL_MS });
+          toast(t("device.upgrading", { version }));
+        },
+      }), { small: true })),
   ));
 }
 

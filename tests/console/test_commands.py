@@ -1,0 +1,43 @@
+"""What a device is told to do from its page: install, show, fetch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from firmware_test_client.image import firmware_image
+from tests.console.conftest import OpenVisit
+from tests.console.house import ConsoleHouse
+
+pytestmark = pytest.mark.slow
+
+KITCHEN = "02:00:00:00:00:11"
+PAGE = f"#/device/{KITCHEN.replace(':', '%3A')}"
+MQTT = "mqtt: {port: 0, udp_port: 0, devices: all}\n"
+
+
+async def test_an_idle_device_is_upgraded(tmp_path: Path, open_visit: OpenVisit) -> None:
+    from playwright.async_api import expect
+
+    house = ConsoleHouse(tmp_path, MQTT)
+    file = tmp_path / "xiaozhi.bin"
+    file.write_bytes(firmware_image("2.1.0", size=300_000))
+    options = {"device_id": KITCHEN, "board": "simulated-board", "listen_on_connect": False}
+    async with house.serving(), house.member("Kitchen", **options) as device:
+        visit = await open_visit(house)
+        await visit.enter(PAGE)
+        page = visit.page
+        visit.watch.expect(409, r"/upgrade")
+        await page.get_by_role("button", name="Upgrade now").click()
+        dialog = page.get_by_role("dialog", name="Upgrade Kitchen now?")
+        await dialog.get_by_role("button", name="Upgrade now").click()
+        await expect(dialog).to_contain_text("nothing newer is released to it")
+        await house.command("firmware", "add", str(file))
+        await house.command("firmware", "release", "2.1.0", "--percent", "100")
+        await dialog.get_by_role("button", name="Upgrade now").click()
+        await expect(page.locator(".toast.good")).to_contain_text("It is installing 2.1.0.")
+        await device.wait_for_boot(2)
+        assert device.boots == ["2.0.3", "2.1.0"]
+        await visit.enter("#/server/access")
+        await expect(page.locator(".audit")).to_contain_text("upgraded Kitchen")
