@@ -9,6 +9,8 @@ import pytest
 from firmware_test_client.image import firmware_image
 from tests.console.conftest import OpenVisit
 from tests.console.house import ConsoleHouse
+from tests.support.png import png
+from vixio.web.http.images import png_size
 
 pytestmark = pytest.mark.slow
 
@@ -41,3 +43,28 @@ async def test_an_idle_device_is_upgraded(tmp_path: Path, open_visit: OpenVisit)
         assert device.boots == ["2.0.3", "2.1.0"]
         await visit.enter("#/server/access")
         await expect(page.locator(".audit")).to_contain_text("upgraded Kitchen")
+
+
+async def test_a_picture_is_shown(tmp_path: Path, open_visit: OpenVisit) -> None:
+    """Any picture that the browser reads: the device gets a PNG of 320 pixels at most."""
+    from playwright.async_api import expect
+
+    house = ConsoleHouse(tmp_path, MQTT)
+    options = {"device_id": KITCHEN, "listen_on_connect": False}
+    (tmp_path / "big.png").write_bytes(png(1_000, 500))
+    (tmp_path / "words.png").write_text("no picture")
+    async with house.serving(), house.member("Kitchen", **options) as device:
+        visit = await open_visit(house)
+        await visit.enter(PAGE)
+        page = visit.page
+        chosen = page.get_by_label("Picture")
+        show = page.get_by_role("button", name="Show the picture")
+        await show.click()
+        await expect(page.locator(".toast").last).to_contain_text("Choose a picture.")
+        await chosen.set_input_files(tmp_path / "words.png")
+        await show.click()
+        await expect(page.locator(".toast").last).to_contain_text("cannot read this file")
+        await chosen.set_input_files(tmp_path / "big.png")
+        await show.click()
+        await expect(page.locator(".toast.good")).to_contain_text("It is on the screen.")
+        assert png_size(device.hardware.preview) == (320, 160)

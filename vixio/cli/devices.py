@@ -215,6 +215,16 @@ def upgrade(config: Path | None, device: str) -> None:
 
 @devices.command()
 @click.argument("device")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.pass_obj
+def picture(config: Path | None, device: str, file: Path) -> None:
+    """Show FILE, a PNG of up to 512 KB, on the screen of DEVICE, which has to be connected."""
+    ask_device(config, the_device(config, device).id, "picture", file.read_bytes(), "image/png")
+    click.echo("shown")
+
+
+@devices.command()
+@click.argument("device")
 @click.option("--reason", default="", help="Shown by the device.")
 @click.pass_obj
 def block(config: Path | None, device: str, reason: str) -> None:

@@ -44,6 +44,7 @@ def make_api(
     from vixio.composition.view import OperatorView
     from vixio.web.api.drafts import DEVICE_TRIAL
     from vixio.web.api.mount import ApiMount
+    from vixio.web.api.pictures import Pictures
     from vixio.web.api.ports import Ports
     from vixio.web.api.screens import Screens
     from vixio.web.console.site import ConsoleSite
@@ -77,6 +78,7 @@ def make_api(
             sound_days=device_services.sound_days,
             cancels_echo=is_installed(),
             screens=Screens(admission.cluster.broadcast, secret),
+            pictures=Pictures(admission.cluster.broadcast, secret),
             reminders=device_services.reminders.service,
             listeners=device_services.reminders.listeners,
             memory=app.memory,

@@ -19,6 +19,9 @@ Photograph = Callable[[str], Awaitable[str]]
 Snapshot = Callable[[str, int], Awaitable[bool]]
 """Takes the URL and the quality, and posts the screen's picture there."""
 
+Preview = Callable[[str], Awaitable[bool]]
+"""Takes the URL of a picture, and shows it."""
+
 
 @dataclass(slots=True)
 class Hardware:
@@ -32,6 +35,7 @@ class Hardware:
     ssid: str = "simulated"
     photo: bytes = PHOTO  # the camera sends it unchanged
     screenshot: bytes = PHOTO  # what the screen's picture is
+    preview: bytes = b""  # the picture that the screen was told to show
     reboots: int = 0
     on_reboot: Callable[[], None] = field(default=lambda: None)
     upgrade_urls: list[str] = field(default_factory=list)
@@ -132,7 +136,7 @@ def common_tools(hardware: Hardware, photograph: Photograph | None) -> list[Tool
 
 
 def user_only_tools(
-    hardware: Hardware, system_info: Callable[[], str], snapshot: Snapshot
+    hardware: Hardware, system_info: Callable[[], str], snapshot: Snapshot, preview: Preview
 ) -> list[Tool]:
     """The tools that are listed only with `withUserTools` (AddUserOnlyTools)."""
     return [
@@ -174,6 +178,13 @@ def user_only_tools(
                 Property("quality", "integer", default=80, minimum=1, maximum=100),
             ),
             snapshot,
+            user_only=True,
+        ),
+        Tool(
+            "self.screen.preview_image",
+            "Preview an image on the screen",
+            (Property("url", "string"),),
+            preview,
             user_only=True,
         ),
         Tool(

@@ -20,7 +20,7 @@ ALERT: Final = "api.alert"
 FACE: Final = "api.face"
 TOOLS: Final = "api.tools"
 CALL: Final = "api.call"
-SCREEN: Final = "api.screen"
+FETCH: Final = "api.fetch"
 REBOOT: Final = "api.reboot"
 CUSTOM: Final = "api.custom"
 UPGRADE: Final = "api.upgrade"
@@ -29,6 +29,10 @@ RELOAD: Final = "api.memory.reload"
 SNAPSHOT: Final = "self.screen.snapshot"
 """The firmware's tool (mcp_server.cc, AddUserOnlyTools), of boards with a colour screen."""
 
+PREVIEW: Final = "self.screen.preview_image"
+"""Likewise."""
+
+SET_ASSETS: Final = "self.assets.set_download_url"
 OWN_REBOOT: Final = "self.reboot"
 """The firmware's tool (mcp_server.cc, AddUserOnlyTools)."""
 
@@ -53,7 +57,7 @@ def serve_device_commands(
     register(FACE, change_face)
     register(TOOLS, list_tools)
     register(CALL, call_tool)
-    register(SCREEN, post_screen)
+    register(FETCH, call_with_url)
     register(REBOOT, reboot)
     register(CUSTOM, send_custom)
 
@@ -101,11 +105,14 @@ async def call_tool(session: Session, arguments: JsonObject) -> Any:  # noqa: AN
     return {"success": result.success, "text": text[:MAX_RESULT_CHARS]}
 
 
-async def post_screen(session: Session, arguments: JsonObject) -> Any:  # noqa: ANN401 - JSON
-    """Have the device post its screen to a path of this server. Raises ToolError."""
-    url = session.connection.device.http_url
-    asked = {"url": f"{url}{arguments['path']}", "quality": arguments["quality"]}
-    return await call_tool(session, {"tool": SNAPSHOT, "arguments": asked, "user": True})
+async def call_with_url(session: Session, arguments: JsonObject) -> Any:  # noqa: ANN401 - JSON
+    """Call a tool with the URL of a path of this server, as this device reaches it.
+
+    Raises ToolError.
+    """
+    url = f"{session.connection.device.http_url}{arguments['path']}"
+    asked = {"url": url, **arguments["arguments"]}
+    return await call_tool(session, {**arguments, "arguments": asked, "user": True})
 
 
 async def reboot(session: Session, arguments: JsonObject) -> Any:  # noqa: ANN401 - JSON

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from functools import partial
 from time import monotonic
 from typing import Final
@@ -21,7 +22,7 @@ from vixio.web.api.problems import Problem, response, too_many
 MAX_BODY_BYTES: Final = 64 * 1024
 """Of JSON. Uploads are read by their route, piece by piece."""
 
-UPLOADS: Final = ("/api/v1/firmware/images",)
+UPLOADS: Final = re.compile(r"/api/v1/(firmware/images|devices/[^/]+/picture)")
 
 HEADERS: Final = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
 """Of all answers: some hold a token."""
@@ -55,7 +56,7 @@ class Front:
 
         try:
             self._check(request)
-            upload = scope["method"] == "POST" and scope["path"] in UPLOADS
+            upload = scope["method"] == "POST" and UPLOADS.fullmatch(scope["path"])
             passed_on = receive if upload else await self._read(request)
             await self._app(scope, passed_on, noting)
         except Problem as problem:

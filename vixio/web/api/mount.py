@@ -61,7 +61,8 @@ class ApiMount:
 
         register_url_convertor("anything", Anything())
         upload = ScreenUpload(self._ports.screens, self._ports.counters)
-        return [*(Route(path, self) for path in PATHS), upload.route()]
+        pictures = self._ports.pictures
+        return [*(Route(path, self) for path in PATHS), upload.route(), pictures.route()]
 
     def begin(self) -> None:
         """Begin to load."""

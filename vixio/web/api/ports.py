@@ -22,6 +22,7 @@ from vixio.transports.admission.hosts import HostPolicy
 from vixio.transports.admission.origin import OriginPolicy
 from vixio.web.api.assistant_settings import AssistantSettingsPort
 from vixio.web.api.drafts import ProfileDrafts
+from vixio.web.api.pictures import Pictures
 from vixio.web.api.screens import Screens
 from vixio.web.api.server_view import ServerView
 from vixio.web.feed.feed import EventFeed
@@ -66,6 +67,7 @@ class Ports:
     sound_days: Callable[[Device], int | None]
     cancels_echo: bool
     screens: Screens
+    pictures: Pictures
     reminders: ReminderService
     listeners: Listeners
     memory: Memory | None

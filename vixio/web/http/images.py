@@ -29,3 +29,10 @@ def media_type(data: bytes) -> str:
     if data[:6] in {b"GIF87a", b"GIF89a"}:
         return "image/gif" if data.rstrip(b"\0").endswith(b";") else ""
     return ""
+
+
+def png_size(data: bytes) -> tuple[int, int]:
+    """Return width and height of a PNG image in pixels (PNG 11.2.2, IHDR); 0 of all else."""
+    if media_type(data) != "image/png" or data[12:16] != b"IHDR":
+        return 0, 0
+    return int.from_bytes(data[16:20]), int.from_bytes(data[20:24])

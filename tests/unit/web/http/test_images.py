@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-import struct
-import zlib
-
 import pytest
 
 from firmware_test_client.mcp.photo import PHOTO
-from vixio.web.http.images import media_type
+from tests.support.png import png
+from vixio.web.http.images import media_type, png_size
 
-
-def png() -> bytes:
-    def piece(kind: bytes, data: bytes) -> bytes:
-        check = zlib.crc32(kind + data)
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", check)
-
-    head = struct.pack(">IIBBBBB", 4, 4, 8, 0, 0, 0, 0)
-    rows = zlib.compress(b"\0\1\2\3\4" * 4)
-    return b"\x89PNG\r\n\x1a\n" + piece(b"IHDR", head) + piece(b"IDAT", rows) + piece(b"IEND", b"")
-
-
-PNG = png()
+PNG = png(4, 4)
 WEBP = b"RIFF" + (92).to_bytes(4, "little") + b"WEBPVP8 " + bytes(84)
 GIF = b"GIF89a" + bytes(80) + b";"
 
@@ -59,3 +46,11 @@ def test_an_image_is_known(data: bytes, expected: str) -> None:
 )
 def test_other_files_and_truncated_images_are_refused(data: bytes) -> None:
     assert media_type(data) == ""
+
+
+def test_the_size_of_a_png_is_known() -> None:
+    assert png_size(png(320, 200)) == (320, 200)
+    assert png_size(png(70_000, 1)) == (70_000, 1)
+    assert {png_size(each) for each in (b"", PHOTO, PNG[:-12], PNG.replace(b"IHDR", b"xHDR"))} == {
+        (0, 0)
+    }

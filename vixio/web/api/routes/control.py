@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final, Literal
 
 from fastapi import Path, Query
 from pydantic import BaseModel, Field
+from starlette.requests import Request
 from starlette.responses import Response
 
 from vixio.core.commands import Ask, Close, Interrupt, Say
@@ -16,11 +17,13 @@ from vixio.core.strict_json import depth_of
 from vixio.web.api import device_commands
 from vixio.web.api.access import SCOPED, Service, Who
 from vixio.web.api.fields import Body, DevicePath, Words
+from vixio.web.api.pictures import MAX_BYTES, MAX_PIXELS, PNG
 from vixio.web.api.problems import Problem
 from vixio.web.api.routing import Routes
 from vixio.web.api.scopes import Scope
 from vixio.web.api.screen_upload import JPEG
 from vixio.web.api.service import COMMAND_S, SPEECH_S, TOOL_S, ApiService
+from vixio.web.http.images import png_size
 
 Emotion = Literal[
     "neutral", "happy", "laughing", "funny", "sad", "angry", "crying", "loving", "embarrassed",
@@ -206,7 +209,12 @@ async def screen(
     """Return what the device's screen shows, as a JPEG image."""
     with service.ports.screens.expected() as picture:
         answer = await service.custom(
-            device, device_commands.SCREEN, TOOL_S, path=picture.path, quality=quality
+            device,
+            device_commands.FETCH,
+            TOOL_S,
+            tool=device_commands.SNAPSHOT,
+            path=picture.path,
+            arguments={"quality": quality},
         )
         if answer is None:
             raise Problem(404, "the device has no screen of which it can send a picture")
@@ -218,6 +226,37 @@ async def screen(
         except TimeoutError:
             raise Problem(504, "the device's screen did not arrive, try again") from None
     return Response(image, media_type=JPEG)
+
+
+async def show_picture(service: Service, device: DevicePath, request: Request) -> None:
+    """Show a PNG image on the device's screen, which fetches it from this server.
+
+    It has at most 512 KB and 384,000 pixels. The screen shows it among its messages.
+    """
+    image = b""
+    async for piece in request.stream():
+        image += piece
+        if len(image) > MAX_BYTES:
+            raise Problem(
+                413, f"a picture has at most {MAX_BYTES} bytes", headers={"Connection": "close"}
+            )
+    width, height = png_size(image)
+    if not width * height:
+        raise Problem(415, "send a whole PNG image: devices read no other format")
+    if width * height > MAX_PIXELS:
+        raise Problem(422, f"the picture has {width} x {height} pixels, {MAX_PIXELS} at most")
+    answer = await service.custom(
+        device,
+        device_commands.FETCH,
+        TOOL_S,
+        tool=device_commands.PREVIEW,
+        path=service.ports.pictures.offer(image),
+        arguments={},
+    )
+    if answer is None:
+        raise Problem(404, "the device has no screen that shows pictures")
+    if not answer["success"]:
+        raise Problem(409, f"the device could not show the picture: {answer['text']}")
 
 
 async def list_tools(service: Service, device: DevicePath) -> ToolList:
@@ -293,6 +332,20 @@ def make_routes() -> Routes:
         errors=errors,
         response_class=Response,
         documented={200: {"description": "The screen", "content": {JPEG: {}}}},
+    )
+    routes.add(
+        "POST",
+        f"{one}/picture",
+        show_picture,
+        control,
+        status=204,
+        errors=errors,
+        openapi_extra={
+            "requestBody": {
+                "required": True,
+                "content": {PNG: {"schema": {"type": "string", "format": "binary"}}},
+            }
+        },
     )
     routes.add("POST", f"{one}/alert", alert, control, status=204, errors=errors)
     routes.add("POST", f"{one}/face", face, control, status=204, errors=errors)

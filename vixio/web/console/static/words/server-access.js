@@ -31,7 +31,7 @@ addWords({
     "scope.devices:read": "List and show devices and people, and the state of the server.",
     "scope.devices:write": "Add, rename, block and forget devices; revoke their tokens; name people.",
     "scope.control": "Speak on connected devices, ask, interrupt, disconnect, show notices, call the assistant's tools.",
-    "scope.user-tools": "Call tools that a device keeps from the assistant; reboot; see the screen.",
+    "scope.user-tools": "Call tools that a device keeps from the assistant; reboot and upgrade; see the screen.",
     "scope.conversations:read": "Read what was said and what is remembered.",
     "scope.conversations:write": "Erase what was said and what is remembered.",
     "scope.profiles": "Read, write and try profiles, and give them to devices. As powerful as admin.",

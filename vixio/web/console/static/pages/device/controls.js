@@ -8,6 +8,7 @@ import { stateNow } from "../../lib/devices.js";
 import { fill, h } from "../../lib/dom.js";
 import { watch } from "../../lib/feed.js";
 import { t } from "../../lib/i18n.js";
+import { picture } from "./picture.js";
 
 const SPEECH_MS = 310_000;
 const TOOL_MS = 65_000;
@@ -209,7 +210,7 @@ function screen(context) {
   const face = select(FACES.map((each) => /** @type {[string, string]} */ ([each, t(`face.${each}`)])), "happy");
   const title = h("input", { type: "text", maxLength: 100 });
   const text = h("input", { type: "text", maxLength: 1_000 });
-  const picture = h("div", { class: "snapshot" });
+  const snapshot = h("div", { class: "snapshot" });
   let shown = "";
   context.signal.addEventListener("abort", () => URL.revokeObjectURL(shown), { once: true });
   return card(t("device.screen"), needsDevice(
@@ -228,9 +229,10 @@ function screen(context) {
         const answer = await fetchApi("GET", `${context.path}/screen`, { timeout: TOOL_MS, signal: context.signal });
         URL.revokeObjectURL(shown);
         shown = URL.createObjectURL(await answer.blob());
-        fill(picture, h("img", { src: shown, alt: t("device.snapshot.of", { name: context.name }) }));
+        fill(snapshot, h("img", { src: shown, alt: t("device.snapshot.of", { name: context.name }) }));
       }, { small: true, icon: "screen" })),
-    picture,
+    snapshot,
+    ...picture(context),
   ));
 }
 
