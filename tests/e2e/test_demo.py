@@ -1,4 +1,4 @@
-"""``make demo-tools``, as a person runs it: printed, checked, and able to fail."""
+"""``make demo-tools`` and ``vixio demo --mqtt``: printed, checked, and able to fail."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from tests.e2e.processes import running
 from tests.support.brokers import nats_program
 from tests.support.waiting import until
 from vixio.bus import ToolError, connect
-from vixio.cli.demo import conversation
+from vixio.cli.demo import conversation, idle
 from vixio.cli.demo.conversation import Line, Served, serving
 from vixio.server import Providers, Server
 from vixio.settings import Settings
 from vixio.testing import ScriptedASR, ScriptedTTS
+from vixio.transports.xiaozhi import messages
 from vixio.web.a2a import mount
 from vixio_bench.nats_server import nats_server
 
@@ -172,3 +173,47 @@ async def test_the_nats_server_runs_until_the_block_ends() -> None:
         await until(lambda: not bus.connected, what="the server's end")
     finally:
         await bus.close()
+
+
+IDLE_STEPS = 9
+
+
+@pytest.mark.timeout(360)
+async def test_idle_devices_are_reached_over_mqtt(tmp_path: Path) -> None:
+    wav = tmp_path / "demo.wav"
+    command = (sys.executable, "-m", "vixio", "demo", "--mqtt", "--wav", str(wav))
+    environment = {"PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+    async with running(command, tmp_path, environment) as demo:
+        last = await demo.line("steps as expected", seconds=BOUND)
+        async with asyncio.timeout(BOUND):
+            await demo.process.wait()
+    printed = "".join(demo.out)
+    assert last.strip() == f"{IDLE_STEPS} of {IDLE_STEPS} steps as expected", printed
+    assert demo.process.returncode == 0
+    assert "Traceback" not in "".join(demo.out + demo.err)
+    assert "device  Reminder: water the plants." in printed
+    assert "screen  Message: Reminder: feed the cat." in printed
+    with wave.open(str(wav)) as file:
+        assert file.getnchannels() == 2
+        assert file.getnframes() / file.getframerate() > 5
+
+
+@pytest.mark.usefixtures("hears_the_cat")
+async def test_a_silent_reminder_fails(capsys: pytest.CaptureFixture[str]) -> None:
+    """The light server's voice is silence: its text is there, and nothing can be heard."""
+    assert await idle.converse(None) == 1
+    printed = capsys.readouterr().out
+    assert "device  Reminder: water the plants." in printed
+    assert "FAILED  expected: it has spoken by itself" in printed
+    assert "ok      expected: the idle device's volume becomes 30" in printed
+
+
+@pytest.mark.usefixtures("hears_the_cat")
+async def test_a_device_that_is_not_roused_fails_the_demo(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(idle, "BOUND_S", 0.5)
+    monkeypatch.setattr(messages, "speak_request", lambda text: {"type": "unknown"})
+    assert await idle.converse(None) == 1
+    printed = capsys.readouterr().out
+    assert "FAILED  expected: what did not happen: waited 0.5 s for the words" in printed
