@@ -29,4 +29,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--verbose", action="store_true", help="show the server's log")
     options = parser.parse_args(arguments)
     configure_logging("INFO" if options.verbose else "WARNING")
-    return asyncio.run((idle if options.mqtt else offline).converse(options.wav))
+    converse = idle.converse if options.mqtt else offline.converse
+    return asyncio.run(converse(options.wav))
