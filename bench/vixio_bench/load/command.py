@@ -15,7 +15,7 @@ import yaml
 
 from vixio.cluster.workers.choice import SERVER_MB, Machine, choose
 from vixio.web.feed.feed import MAX_WATCHES
-from vixio_bench.load import nodes, report
+from vixio_bench.load import carriers, nodes, report
 from vixio_bench.load.calibration import calibrate
 from vixio_bench.load.conclusion import conclusion
 from vixio_bench.load.control import BenchError, Hub
@@ -56,6 +56,7 @@ class Asked:
     """Of a cluster; 0: none."""
     kill: bool = False
     """One of them is killed half-way."""
+    carrier: str = "websocket"
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -134,6 +135,13 @@ def _parser() -> argparse.ArgumentParser:
         "--kill",
         action="store_true",
         help="with --nodes: once more, and one of the N nodes is killed half-way",
+    )
+    add(
+        "--carrier",
+        choices=("websocket", "mqtt", "both"),
+        default="websocket",
+        help="mqtt: devices are connected over MQTT, with audio by UDP; both: each step once by "
+        "each, compared",
     )
     add("--json", metavar="FILE", help="write all figures; -: to standard output")
     add("--plot", type=Path, metavar="FILE.svg", help="draw latency and CPU against devices")
@@ -217,6 +225,8 @@ def main(argv: Sequence[str]) -> int:
         processes = _processes(options.workers, cores)
         if options.nodes:
             _alone(options, processes)
+        if options.carrier == "both" and (options.registered or options.watched or options.nodes):
+            raise ValueError("--carrier both: one comparison at a time")
         if not 0 <= options.watched <= MAX_WATCHES:
             raise ValueError(f"--watched: a server has {MAX_WATCHES} streams at most")
         nodes.check(options.nodes, kill=options.kill, mixes=[step.mix for step in steps])
@@ -244,6 +254,8 @@ def main(argv: Sequence[str]) -> int:
             if options.watched:
                 watcher = asyncio.run(make_watcher(Path(folder), options.watched))
             steps = _twice(steps, {} if options.registered else data, data, watcher)
+        ways = ("websocket", "mqtt") if options.carrier == "both" else (options.carrier,)
+        steps = [replace(step, carrier=carrier) for step in steps for carrier in ways]
         if options.nodes:
             run = replace(run, idle=nodes.IDLE_S)
             steps = _by_nodes(steps, nodes.variants(options.nodes, kill=options.kill))
@@ -253,6 +265,7 @@ def main(argv: Sequence[str]) -> int:
             sys.stderr.write(f"\nvixio bench load: {error}\n")
             return 1
     found = judge(results, whole=not options.mix) if options.check else []
+    found += carriers.judge(results) if options.check else []
     _tell(results, found, options, list(argv), watcher)
     return int(options.check and not all_reached(found))
 
@@ -321,6 +334,7 @@ def _for_step(options: Options, step: Asked) -> Options:
         processes=max(options.processes, step.processes, step.nodes),
         nodes=step.nodes,
         kill=step.kill,
+        carrier=step.carrier,
         providers=options.providers if options.providers != SCRIPTED else step.providers,
         settings={**options.settings, **step.settings},
     )
@@ -346,6 +360,8 @@ def _tell(
     if found:
         out.write("\n" + report.verdicts(found) + "\n")
     out.write("\n" + conclusion(results, found) + "\n")
+    if options.carrier != "websocket":
+        out.write(carriers.said(results) + "\n")
     if options.registered or options.watched:
         what = ["the registry"] if options.registered else []
         what += [_readers(options.watched)] if watcher is not None else []

@@ -48,6 +48,8 @@ def conclusion(results: Sequence[Result], found: Sequence[Verdict]) -> str:
 
 def _of_step(result: Result) -> str:
     who = f"{result.mix}, {result.devices} device{'s' if result.devices > 1 else ''}"
+    if result.carrier != "websocket":
+        who += f", {result.carrier}"
     if result.nodes:
         one_killed = ", one of them killed" if result.killed else ""
         who += f", {result.nodes} node{'s' if result.nodes > 1 else ''}{one_killed}"

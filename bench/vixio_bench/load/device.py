@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import re
+import uuid
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -16,6 +17,7 @@ from firmware_test_client.pcm import Pcm
 from vixio.core.messages import LOADING, PARTS, REASONS, message
 from vixio.core.messages.fault import Fault
 from vixio.core.tasks import cancel_and_wait
+from vixio_bench.load.carriers import address
 from vixio_bench.load.control import BenchError
 from vixio_bench.load.mixes import Behaviour
 
@@ -92,9 +94,11 @@ class LoadDevice:
         self._late_limit = LATE_LIMIT_S + blocked
         self._random = random.Random(number)  # noqa: S311 - repeatable pauses, no secret
         self._urls = list(urls)
+        self._ids = (f"02:00:00:00:{number >> 8:02x}:{number & 255:02x}", str(uuid.uuid4()))
         self._config = DeviceConfig(
-            ws_url=urls[0],
-            device_id=f"02:00:00:00:{number >> 8:02x}:{number & 255:02x}",
+            **address(urls[0], *self._ids),
+            device_id=self._ids[0],
+            client_id=self._ids[1],
             listen_on_connect=behaviour != "idle",
             noise_dbfs=ROOM_DBFS,
             decode=False,
@@ -128,7 +132,7 @@ class LoadDevice:
                     tried += 1
                     wait = _RETRY_S if tried % len(self._urls) == 0 else 0.0
                     self._urls.append(self._urls.pop(0))
-                    self._config = replace(self._config, ws_url=self._urls[0])
+                    self._config = replace(self._config, **address(self._urls[0], *self._ids))
             except DeviceError as error:
                 self._notes.wrong("not_greeted", str(error))
             else:
@@ -153,6 +157,12 @@ class LoadDevice:
             self._notes.back.append((self.number, asyncio.get_running_loop().time()))
 
     @property
+    def connected(self) -> bool:
+        """Whether it is where the mix wants it: in a conversation, or connected and idle."""
+        device = self.device
+        return device.online if self._behaviour == "idle" else device.connected
+
+    @property
     def packets(self) -> int:
         """Packets of its microphone that were sent."""
         return self._packets + self.device.counters.binary_out
@@ -169,7 +179,7 @@ class LoadDevice:
         await self._until(self.may_talk.is_set, float("inf"))
         if self._behaviour in {"talk", "churn"}:  # not all in step
             await self._rest(self._random.uniform(0.3, max(TURN_S, sum(self._pause))))
-        while self.device.connected:
+        while self.connected:
             if self._behaviour in {"idle", "listen"}:
                 await self._rest(60.0)
             elif self._behaviour == "speak":
@@ -197,7 +207,7 @@ class LoadDevice:
         """Say the number; check that it comes back."""
         device = self.device
         if not await self._until(lambda: device.listening, ANSWER_LIMIT_S):
-            if not device.connected:
+            if not self.connected:
                 return
             self._notes.wrong("not_listening", f"device {self.number}, {device.state}")
             return
@@ -208,7 +218,7 @@ class LoadDevice:
             ended = await self._until(lambda: self._ended(index), ANSWER_LIMIT_S + 5)
         finally:
             await cancel_and_wait(saying)
-        if not device.connected:
+        if not self.connected:
             heard = ended and not device.replies[index].cut
             self._notes.counts["cut"] += measuring and not heard
             return
@@ -251,7 +261,7 @@ class LoadDevice:
         clock = asyncio.get_running_loop().time
         until = clock() + seconds
         while not true():
-            if clock() > until or not self.device.connected:
+            if clock() > until or not self.connected:
                 return true()
             await asyncio.sleep(_LOOK_S)
         return True

@@ -76,6 +76,7 @@ class Result:
     """At the device: end of the last word → first audio."""
     hello: Spread = NONE
     providers: str = "scripted"
+    carrier: str = "websocket"
     usable_cores: int = 0
     """Of the machine, for server, generators and stand-ins together."""
     slowness: float = 1.0

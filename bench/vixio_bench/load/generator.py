@@ -135,7 +135,7 @@ class Generator:
                 task.result()  # a defect of the bench itself must not pass for a quiet device
         return {
             **asdict(look()),
-            "connected": sum(device.device.connected for device in self._devices),
+            "connected": sum(device.connected for device in self._devices),
             "turns": self._notes.counts["turns"],
             "packets": sum(device.packets for device in self._devices),
             "lag_p99": Spread.of(self._lag.lags[-250:]).p99,

@@ -71,7 +71,7 @@ class Mark:
                 return False
         if self.one_core and result.server_cores != 1:
             return False
-        if self.providers != result.providers:
+        if (self.providers, "websocket") != (result.providers, result.carrier):
             return False
         return result.connected >= self.least(result)
 

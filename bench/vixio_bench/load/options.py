@@ -32,6 +32,8 @@ class Options:
     """Of the server, on one port; of several nodes one for each."""
     providers: str = SCRIPTED
     """Whose turns are measured."""
+    carrier: str = "websocket"
+    """By which all devices come; the other one: ``mqtt``."""
     speed: CoreSpeed | None = None
     """Of the machine's cores, where it was measured before."""
     nodes: int = 0

@@ -11,7 +11,7 @@ from array import array
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any, Final
+from typing import Final
 
 from vixio.core.audio import LISTEN_RATE, pcm_seconds
 from vixio.core.clock import now
@@ -157,11 +157,11 @@ class Probe:
         return await self._now({})
 
     async def _now(self, _: Json) -> Json:
-        stats: dict[str, Any] = self._app.transport.stats()
+        carriers = filter(None, (self._app.transport, self._app.mqtt))
         return {
             **asdict(look()),
             "turns": self._turns_seen,
-            "connected": stats["connected"],
+            "connected": sum(each.stats()["connected"] for each in carriers),
             "lag_p99": Spread.of(self._lag.lags[-250:]).p99,
         }
 

@@ -48,6 +48,7 @@ def table(results: Sequence[Result]) -> str:
     rows: list[tuple[str, list[str]]] = [
         ("mix", [result.mix for result in results]),
         ("providers", [result.providers for result in results]),
+        ("carrier", [result.carrier for result in results]),
         ("devices", [str(result.devices) for result in results]),
         ("connected at the end", [str(result.connected) for result in results]),
         ("server processes", [str(result.processes) for result in results]),

@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 from vixio_bench.load.bus import Bus, running_bus
+from vixio_bench.load.carriers import SECTION
 from vixio_bench.load.control import BenchError, Hub, Json
 from vixio_bench.load.figures import Result
 from vixio_bench.load.mixes import Mix
@@ -53,6 +54,7 @@ class Running:
             processes=options.processes,
             generators=min(options.generators, devices),
             providers=options.providers,
+            carrier=options.carrier,
             nodes=options.nodes,
         )
 
@@ -90,6 +92,9 @@ class Running:
         options, mix = self.options, self.mix
         delays = options.delays
         services = self.services.peer.said if self.services is not None else {}
+        settings = options.settings
+        if options.carrier == "mqtt":
+            settings = {**settings, "mqtt": {**SECTION, **settings.get("mqtt", {})}}
         plan = ServerPlan(
             self._hub.line("server"),
             port=port,
@@ -101,7 +106,7 @@ class Running:
             tool=mix.tool,
             services=sections(options.providers, services),
             edge=services.get(EDGE, ""),
-            settings=options.settings,
+            settings=settings,
             tune=options.tune,
             processes=options.processes,
             max_notes=CHURN_NOTES if mix.behaviour == "churn" else MANY_NOTES,

@@ -121,7 +121,11 @@ async def serve(plan: ServerPlan) -> None:
                 TUNINGS[name]()
         probe.start()
         http_port = app.http.port if app.http is not None else 0
-        said = {"port": app.transport.port, "http_port": http_port, "idle": asdict(look())}
+        url = f"ws://127.0.0.1:{app.transport.port}/xiaozhi/v1/"
+        if app.mqtt is not None:
+            url = f"mqtt://127.0.0.1:{app.mqtt.port}"
+        ports = {"port": app.transport.port, "http_port": http_port}
+        said = {**ports, "url": url, "idle": asdict(look())}
         await attend(plan.line, probe.handlers(), said)
     finally:
         await probe.stop()

@@ -44,9 +44,11 @@ class ServerGroup:
 
     @property
     def urls(self) -> list[str]:
-        """Where devices connect: the one port that all share, or that of each node."""
-        ports = dict.fromkeys(member.peer.said["port"] for member in self._members)
-        return [f"ws://127.0.0.1:{port}/xiaozhi/v1/" for port in ports]
+        """Where devices connect: the one port that all share, or that of each node.
+
+        Over MQTT each process has a port of its own here.
+        """
+        return list(dict.fromkeys(member.peer.said["url"] for member in self._members))
 
     @property
     def pids(self) -> list[int]:
