@@ -154,14 +154,18 @@ def load_codec() -> None:
 
 
 class OpusDecoder:
-    """A device's microphone stream to PCM at ``LISTEN_RATE``. State of one connection."""
+    """A device's microphone stream to PCM at ``LISTEN_RATE``. State of one connection.
+
+    libopus's state (18 KB) begins with the first packet: most connected devices are silent.
+    """
 
     def __init__(self) -> None:
         load_decoder()
         from opuslib.api import decoder
 
-        self._decode = decoder.libopus_decode
-        self._state = LibopusState(decoder.create_state(LISTEN_RATE, 1), decoder.destroy)
+        self._api = decoder
+        self._state: LibopusState | None = None
+        self._closed = False
 
     def decode(self, packet: bytes) -> bytes:
         """Return the packet's PCM; none if libopus refuses it, which leaves the state usable.
@@ -169,17 +173,22 @@ class OpusDecoder:
         DTX packets of 1 or 2 bytes give comfort noise of their full duration.
         """
         # libopus treats an empty packet as a lost one and conceals it.
-        if not packet or self._state.pointer is None:
+        if not packet or self._closed:
             return b""
+        if self._state is None:
+            api = self._api
+            self._state = LibopusState(api.create_state(LISTEN_RATE, 1), api.destroy)
         out = _buffers.pcm
-        count: int = self._decode(
+        count: int = self._api.libopus_decode(
             self._state.pointer, packet, len(packet), out, _DECODED_SAMPLES, 0
         )
         return ctypes.string_at(out, count * BYTES_PER_SAMPLE) if count > 0 else b""
 
     def close(self) -> None:
-        """Free libopus's state; whatever is decoded later gives nothing."""
-        self._state.close()
+        """Free libopus's state; whatever is decoded later gives nothing. Idempotent."""
+        self._closed = True
+        if self._state is not None:
+            self._state.close()
 
     def __enter__(self) -> Self:
         return self

@@ -1,14 +1,15 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.unit.transports.xiaozhi.support import opus_packets, rms, tone
-from vixio.audio import libopus
+from vixio.audio import codec, libopus
 from vixio.audio.codec import Application, OpusDecoder, OpusEncoder, load_codec
-from vixio.audio.libopus import MISSING_LIBOPUS, load_libopus
+from vixio.audio.libopus import MISSING_LIBOPUS, LibopusState, load_libopus
 from vixio.cli.diagnostics.spoken import spoken
 from vixio.core.audio import AudioFormat, pcm_seconds
 from vixio.core.errors import ConfigError
@@ -160,3 +161,20 @@ def test_a_missing_library_is_one_line_that_says_how_to_get_it(
     assert str(caught.value) == MISSING_LIBOPUS
     assert "\n" not in MISSING_LIBOPUS
     assert all(system in MISSING_LIBOPUS for system in ("Debian", "Fedora", "macOS"))
+
+
+def test_a_silent_device_costs_no_state_of_libopus(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[LibopusState] = []
+
+    def make(*parts: Any) -> LibopusState:  # noqa: ANN401  ctypes objects
+        made.append(LibopusState(*parts))
+        return made[-1]
+
+    monkeypatch.setattr(codec, "LibopusState", make)
+    with OpusDecoder() as silent, OpusDecoder() as decoder:
+        assert silent.decode(b"") == b""
+        assert made == []
+        for packet in opus_packets()[:2]:
+            assert decoder.decode(packet)
+        (state,) = made
+    assert state.pointer is None

@@ -163,6 +163,7 @@ class StandingConnection(XiaozhiConnection):
             case Goodbye() if self._awake:
                 self._awake = False
                 self._channel.end()
+                self._forget_audio()
                 return DeviceAsleep()
             case SpeakReady():
                 self._ready = True
@@ -194,11 +195,16 @@ class StandingConnection(XiaozhiConnection):
         self._changed.wake()
         return DeviceAwake(anew)
 
-    def _listen_to(self, hello: Hello) -> None:
+    def _forget_audio(self) -> None:
+        """Free what belongs to one conversation: a device is idle for most of the day."""
         self._decoder.close()
         self._decoder = OpusDecoder()
         if self._echo is not None:
             self._echo.close()
+            self._echo = None
+
+    def _listen_to(self, hello: Hello) -> None:
+        self._forget_audio()
         self._echo = self._make_canceller(hello)
         self._frame_ms = hello.audio.frame_ms
 
