@@ -7,10 +7,7 @@ words of the user come out of the engine, partly from a task of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from datetime import datetime
 from functools import partial
-from typing import Final
-from zoneinfo import ZoneInfo
 
 from vixio.core.chunk import (
     Abort,
@@ -34,7 +31,6 @@ from vixio.core.daily_turns import DailyTurns
 from vixio.core.device import DeviceProfile
 from vixio.core.messages import failure_key
 from vixio.core.messages.fault import Fault
-from vixio.core.quiet_hours import quiet_until
 from vixio.core.session import events
 from vixio.core.session.ahead import ThinkingAhead
 from vixio.core.session.answers import Answers
@@ -42,6 +38,7 @@ from vixio.core.session.emitter import Emitter
 from vixio.core.session.endings import Alert, Endings
 from vixio.core.session.engine import Engine
 from vixio.core.session.idle_time import IdleTime
+from vixio.core.session.peace import Peace
 from vixio.core.session.reply import Reply
 from vixio.core.session.reply_slot import Post, ReplyParts, ReplySlot
 from vixio.core.session.session_floor import SessionFloor
@@ -54,10 +51,6 @@ from vixio.core.station import StationContext
 from vixio.core.transport import DeviceConnection
 from vixio.core.turns.floor import Action, Input
 from vixio.core.turns.interruption import InterruptionPolicy
-from vixio.core.wall_clock import date_time, now_s
-
-LOOK_S: Final = 60.0
-"""How often it is looked at least whether quiet hours are over: the clock may be set."""
 
 
 class Dialogue:
@@ -87,9 +80,7 @@ class Dialogue:
         self._on_idle = on_idle
         self._utterances = Utterances()
         self._speeches = SpeechQueue()
-        self._held = SpeechQueue()
-        """What waits for the end of quiet hours, or for the user."""
-        self._zone = ZoneInfo(settings.zone) if settings.zone else None
+        self.peace = Peace(connection, settings.zone, context.counters)
         self._over = False
         """Whether nobody is served any more, see :meth:`send_away`."""
         self._void: set[int] = set()
@@ -129,7 +120,7 @@ class Dialogue:
         """Go on with what another profile says of the conversation."""
         self._answers.follow(profile)
         self._idle.limit = profile.idle_timeout or 0.0
-        self._quiet_hours = profile.quiet_hours
+        self.peace.hours = profile.quiet_hours
 
     def bind(self) -> None:
         """Connect the engine."""
@@ -167,15 +158,10 @@ class Dialogue:
         return self._utterances.over_at
 
     @property
-    def holding(self) -> bool:
-        """Whether a speech waits for the end of quiet hours, or for the user."""
-        return len(self._held) > 0
-
-    @property
     def waiting(self) -> bool:
         """Whether a speech or an answer waits for a free floor."""
-        held = self.holding and self.quiet_until is None
-        return held or len(self._speeches) > 0 or self._kept_turn is not None
+        held = self.peace.held and self.peace.until is None
+        return bool(held or self._speeches) or self._kept_turn is not None
 
     @property
     def speech_due(self) -> float | None:
@@ -183,36 +169,7 @@ class Dialogue:
         if not self.idle:
             return None
         due = self._speeches.due
-        if self._held and due is None:
-            until = self.quiet_until
-            return now() + (min(until.timestamp() - now_s(), LOOK_S) if until is not None else 0.0)
-        return None if due is None else max(due, 0.0)
-
-    @property
-    def quiet_until(self) -> datetime | None:
-        """When the device may be disturbed again by what nobody has asked for; None: it may now.
-
-        One that the server has roused is disturbed already, but nobody has answered yet.
-        """
-        if self._connection.awake and not self._connection.roused:
-            return None
-        return quiet_until(self._quiet_hours, date_time(self._zone))
-
-    def leaves_in_peace(self, handle: SpeechHandle) -> bool:
-        """Whether a speech is not for quiet hours as they are now: it is refused, or held.
-
-        A script knows by itself what it may say.
-        """
-        if handle.priority is Priority.HIGH or handle.script is not None:
-            return False
-        if (until := self.quiet_until) is None:
-            return False
-        self._context.counters.add("session.quiet_hours")
-        if handle.patient:
-            self._held.add(handle)
-        else:
-            handle.end(SpeechStatus.QUIET, until=f"{until:%H:%M}")
-        return True
+        return self.peace.due(now()) if due is None else max(due, 0.0)
 
     def woken(self) -> None:
         """A conversation begins: first the user may say something."""
@@ -280,9 +237,7 @@ class Dialogue:
         """Begin what waits, if the floor is free: an answer, or else the next speech."""
         if not self.idle:
             return
-        if self._held and self.quiet_until is None:
-            while self._held:
-                self._speeches.add(self._held.pop())
+        self.peace.release(self._speeches)
         turn, self._kept_turn = self._kept_turn, None
         if turn is not None:
             await self._take_turn(turn)
@@ -291,7 +246,7 @@ class Dialogue:
 
     async def take_back(self, handle: SpeechHandle) -> None:
         """Drop a speech that waits, cut one that plays."""
-        if self._speeches.remove(handle) or self._held.remove(handle):
+        if self._speeches.remove(handle) or self.peace.held.remove(handle):
             handle.end(SpeechStatus.DROPPED)
         elif self._slot.reply is not None and self._slot.reply.speech is handle:
             await self.happen(Input.STOP, cause="cancelled")
@@ -445,7 +400,7 @@ class Dialogue:
         if self._over:
             handle.end(SpeechStatus.DROPPED)
             return
-        if self.leaves_in_peace(handle):
+        if self.peace.keeps(handle):
             self._free()
             return
         for action in self.floor.step(Input.SPEECH):

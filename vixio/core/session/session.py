@@ -173,7 +173,7 @@ class Session:
     @property
     def quiet_until(self) -> datetime | None:
         """When the device may be disturbed again by what nobody has asked for; None: it may now."""
-        return self._dialogue.quiet_until
+        return self._dialogue.peace.until
 
     @property
     def user_speaking(self) -> bool:
@@ -264,7 +264,7 @@ class Session:
             return handle
         self._speeches.append(handle)
         handle.attach(lambda given: self._post(lambda: self._dialogue.take_back(given)))
-        quiet = self._dialogue.leaves_in_peace(handle)
+        quiet = self._dialogue.peace.keeps(handle)
         self._post(self._go_on if quiet else lambda: self._dialogue.offer(handle))
         return handle
 
@@ -331,7 +331,7 @@ class Session:
         if not dialogue.idle:
             return deadline
         others = [self.endings.closes_at if self._leaving else dialogue.goodbye_due]
-        if not self._leaving and (self._swap.pending or dialogue.waiting or dialogue.holding):
+        if not self._leaving and (self._swap.pending or dialogue.waiting or dialogue.peace.held):
             others += (dialogue.speech_due, self._swap.due(dialogue.over_at))
         for other in others:
             if other is not None and (deadline is None or other < deadline):
