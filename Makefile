@@ -45,7 +45,7 @@ locks = $(patsubst %,requirements/%.lock,$(1))
 export PYTHON TORCH_INDEX
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev extra FORCE run demo demo-api demo-natural demo-tools first-hour test check-console console-shots test-a2a test-all test-brokers test-cluster test-console test-fast test-litellm test-load test-models test-ray test-stores test-times test-trace setup-for-strace setup-for-databases setup-for-haproxy setup-for-faketime setup-for-brokers setup-for-console setup-for-litellm setup-for-models setup-for-a2a chaos crash mutants tool-churn bench-speech phrasebook lock audit docker clean
+.PHONY: help setup setup-dev extra FORCE run demo demo-api demo-natural demo-tools first-hour test check-console console-shots test-a2a test-all test-brokers test-cluster test-console test-fast test-litellm test-load test-models test-mqtt test-ray test-stores test-times test-trace setup-for-strace setup-for-databases setup-for-haproxy setup-for-faketime setup-for-brokers setup-for-console setup-for-litellm setup-for-models setup-for-a2a chaos crash mutants tool-churn bench-speech phrasebook lock audit docker clean
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1|\2/' | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
@@ -209,6 +209,9 @@ $(RAY_STAMP): $(RAY_PINS) | $(RUN_STAMP)
 # Cut off from the network: Ray listens on all interfaces, whatever it is told.
 test-ray: $(RAY_STAMP) ## pytest of examples/ray_serve on a real Ray Serve (660 MB more)
 	VIXIO_TEST_RAY=$(abspath $(RAY)) scripts/without_network.sh $(BIN)/pytest -o timeout=600 tests/ray $(ARGS)
+
+test-mqtt: setup-dev ## the conversations of the end-to-end tests once more, over MQTT and UDP
+	$(SCHEDULE) mqtt $(BEHIND)
 
 test-load: setup-dev ## pytest of many devices at once, and of a server that is broken on purpose (short forms)
 	$(SCHEDULE) load $(BEHIND)

@@ -46,6 +46,7 @@ async def test_a_device_that_hears_nobody_rests_after_a_goodbye(mode: str) -> No
         assert (await device.wait_for_reply(timeout=60)).text == goodbye.text
 
 
+@pytest.mark.websocket
 async def test_a_device_at_rest_stays_reachable() -> None:
     config = settings(assistant={"idle_timeout": 0.5})
     voice = ScriptedTTS(seconds_per_char=VOICE)

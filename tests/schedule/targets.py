@@ -146,6 +146,18 @@ SPEAKING = (
 )
 """What speaks and recognises at length in this process."""
 
+CONVERSATIONS = [
+    f"tests/e2e/test_{name}.py"
+    for name in (
+        "camera", "commands", "conversation", "echo", "fallback", "first_command", "goodbyes",
+        "greetings", "hot_swap", "interruption", "late_results", "mcp_faults", "modes",
+        "outcomes", "own_words", "provider_failures", "reminders", "replacements",
+        "speaking_delay", "stop_is_last", "thinking_ahead", "tool_user", "twenty_devices",
+        "vanishing", "warming_up", "whole_conversation",
+    )
+]  # fmt: skip
+"""What is said and heard is the same whatever carries it."""
+
 TARGETS = (
     Target(
         "test",
@@ -177,6 +189,12 @@ TARGETS = (
         [Group("all", ["tests/unit", "tests/session"], options=["-m", "not slow"], parts=6)],
         cpu_s=110,
         of_all=False,
+    ),
+    Target(
+        "mqtt",
+        [Group("all", CONVERSATIONS, options=["-m", "not websocket"], parts=4)],
+        environment={"VIXIO_TEST_CARRIER": "mqtt"},
+        cpu_s=60,
     ),
     Target("load", [Group("all", ["tests/load", "tests/chaos"], alone=True)], cpu_s=60),
     Target(

@@ -188,6 +188,8 @@ class StandingConnection(XiaozhiConnection):
         self.roused = False
         self.device = replace(self.device, features=hello.features)
         self._listen_to(hello)
+        if "mcp" not in hello.features and self._tools is not None:
+            self._tools.client.cancel_all()  # it was asked before it could say that it has none
         section = self._channel.begin(hello.audio.frame_ms)
         transport = self._channel.transport
         await self._send({**server_hello(self.session_id, self.output, transport), **section})
