@@ -130,6 +130,35 @@ async def test_a_firmware_that_cannot_be_roused_shows_it_and_says_it_at_the_next
         assert over.state is State.DELIVERED
 
 
+async def test_a_device_whose_audio_is_blocked_shows_it_and_does_not_wait_for_a_voice() -> None:
+    blocked = Network(loss=1.0)
+    async with (
+        serving(settings(mqtt=MQTT), **typed()) as server,
+        idle(server, speak_request=True, udp_uplink=blocked) as device,
+    ):
+        outcome = await session(server).say(NEWS).played()
+        assert outcome.status is SpeechStatus.SHOWN
+        assert server.count("udp.unreached") == 1
+        await device.wait_for(lambda: bool(device.notices), what="a notice")
+        (notice,) = device.notices
+        assert notice.message == NEWS
+        await device.wait_for(lambda: device.screen_settled, what="a settled screen")
+        assert notice.cleared is None
+
+
+async def test_a_device_that_is_ready_too_late_is_not_left_waiting() -> None:
+    async with (
+        serving(settings(mqtt=MQTT), **typed()) as server,
+        idle(server, speak_request=True) as device,
+    ):
+        speech = session(server).say(NEWS)
+        await until(lambda: server.count("xiaozhi.speak_requests") == 1, what="the request")
+        speech.cancel()
+        await device.wait_for(lambda: device.state != "idle", what="a device that wakes")
+        await device.wait_for_state("idle")
+        assert not device.replies
+
+
 async def test_tools_of_an_idle_device_are_called() -> None:
     async with serving(settings(mqtt=MQTT), **typed()) as server, idle(server) as device:
         tools = session(server).context.tools

@@ -55,6 +55,7 @@ async def vanish(device: SimulatedDevice, how: How) -> None:
         device.disconnect_hard(how)
 
 
+@pytest.mark.websocket
 @pytest.mark.parametrize("how", ["reset", "fin", "clean"])
 async def test_nothing_is_left_of_a_device_that_vanished(how: How) -> None:
     async with bench(slow=NEVER, story=LONG_STORY * 5) as held:

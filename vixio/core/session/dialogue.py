@@ -194,7 +194,7 @@ class Dialogue:
     async def happen(self, happened: Input, chunk: Chunk | None = None, *, cause: str = "") -> None:
         """Take an input of the device or a command; ``chunk`` is what the engine may be fed."""
         self._idle.active(now())
-        if happened is not Input.STOP:
+        if happened is not Input.STOP and happened is not Input.HUNG_UP:
             self.endings.go_on()
         actions = self.floor.step(happened)
         news = True

@@ -142,6 +142,11 @@ class Endings:
         self._notice_read_at = now() + NOTICE_S
         self._changed.wake()
 
+    async def hang_up(self, why: str) -> None:
+        """End the conversation, which takes as long on the device. Raises ConnectionClosed."""
+        await self._connection.hang_up(why)
+        self._stop_settled_at = now() + STOP_S
+
     def show_later(self, notice: Alert) -> None:
         """Show a notice once the device has handled ``tts stop``, unless it goes on before."""
         wait = self._stop_settled_at - now()

@@ -236,7 +236,9 @@ class ReplySlot:
         parts.context.counters.add("session.shown_instead")
         status = message("message_status", parts.context.language)
         notice: Alert = (status, reply.words, "neutral")
-        await parts.endings.show(notice)
+        if parts.connection.roused:  # it is ready to speak, and audio does not get through
+            await parts.endings.hang_up("no audio")
+        parts.endings.show_later(notice)
         raise SpeechWithdrawn("the device cannot be made to speak")
 
     async def _forget_heard(self) -> None:

@@ -91,7 +91,7 @@ class StandingConnection(XiaozhiConnection):
         super().__init__(channel, protocol, device, settings, admission)
         self._requests = requests
         self._make_canceller = make_canceller
-        self._awake = self._ready = False
+        self._awake = self._ready = self._waking = False
         self._ended = ""
         """The session of an earlier connection that was ended."""
         self._changed = Waiters()
@@ -106,7 +106,15 @@ class StandingConnection(XiaozhiConnection):
         """Have the device ready to play; false: it cannot be made to speak now."""
         if not self._awake and not await self._wake(text):
             return False
-        return await self._channel.playable(FOUND_S)
+        if await self._channel.playable(FOUND_S):
+            return True
+        if self.roused:
+            self._counters.add("udp.unreached")
+            _log.warning(
+                "a device that is ready to speak sends nothing over UDP: is mqtt.udp_port open?",
+                extra=self._fields,
+            )
+        return False
 
     async def hang_up(self, reason: str) -> None:
         """End the conversation, and stay connected."""
@@ -114,9 +122,8 @@ class StandingConnection(XiaozhiConnection):
             with suppress(ConnectionClosed):
                 goodbye = self._protocol.encode_message(messages.goodbye())
                 await self._write(goodbye)
-                self._channel.inbox.put(
-                    goodbye
-                )  # the session hears it as if the device had said it
+                # The session hears it as if the device had said it.
+                self._channel.inbox.put(goodbye)
 
     def end(self, why: str, code: int = 1000, reason: str = "") -> None:
         """Note that the connection is over. A device would stay in its conversation otherwise, and
@@ -137,15 +144,18 @@ class StandingConnection(XiaozhiConnection):
         if not self._requests.worth_asking(device):
             return False
         self._counters.add("xiaozhi.speak_requests")
-        self._ready = False
-        await self._send(messages.speak_request(text))
-        awake = await self._until(lambda: self._awake, ROUSE_S)
-        self._requests.note(device, answered=awake)
-        if not awake:
-            self._counters.add("xiaozhi.speak_requests_unanswered")
-            return False
-        self.roused = await self._until(lambda: self._ready, READY_S)
-        return self._awake
+        self._ready, self._waking = False, True
+        try:
+            await self._send(messages.speak_request(text))
+            awake = await self._until(lambda: self._awake, ROUSE_S)
+            self._requests.note(device, answered=awake)
+            if not awake:
+                self._counters.add("xiaozhi.speak_requests_unanswered")
+                return False
+            self.roused = await self._until(lambda: self._ready, READY_S)
+            return self._awake
+        finally:
+            self._waking = False
 
     async def _until(self, happened: Callable[[], bool], timeout: float) -> bool:
         with suppress(TimeoutError):
@@ -165,9 +175,11 @@ class StandingConnection(XiaozhiConnection):
                 self._channel.end()
                 self._forget_audio()
                 return DeviceAsleep()
-            case SpeakReady():
+            case SpeakReady() if self._waking:
                 self._ready = True
                 self._changed.wake()
+            case SpeakReady():
+                await self.hang_up("too late")  # it would wait in Speaking for what nobody says
             case _:
                 return await super()._handle(event)
         return None
