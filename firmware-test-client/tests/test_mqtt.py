@@ -14,6 +14,7 @@ from firmware_test_client import (
     ConnectError,
     DeviceConfig,
     HelloError,
+    McpFaults,
     Misbehaviour,
     Mqtt,
     SimulatedDevice,
@@ -178,6 +179,16 @@ async def test_the_users_words_open_the_channel(broker: MqttServer) -> None:
         assert (await asking).played == 10
 
 
+async def test_asking_an_idle_device_wakes_it_before_anything_is_said(broker: MqttServer) -> None:
+    async with SimulatedDevice(broker.device(listen_on_connect=False)) as device:
+        asking = asyncio.create_task(device.ask("hello"))
+        await device.wait_for(lambda: device.listening, what="the microphone")
+        assert device.spoken == []
+        await device.wait_for(lambda: device.spoken, what="the speech")
+        await broker.speak(TONE)
+        assert (await asking).played == 10
+
+
 async def test_push_to_talk(broker: MqttServer) -> None:
     async with SimulatedDevice(broker.device(mode="manual")) as device:
         assert broker.link.texts == []
@@ -310,6 +321,16 @@ async def test_an_idle_device_answers_tools_and_shows_alerts(broker: MqttServer)
         await device.wait_for(lambda: device.alerts, what="the alert")
         assert link.bodies("hello") == []
         assert (device.state, device.violations) == ("idle", [])
+
+
+async def test_an_answer_outlives_the_conversation(broker: MqttServer) -> None:
+    slow = Misbehaviour(mcp=McpFaults(delay=0.2))
+    async with SimulatedDevice(broker.device(misbehaviour=slow)) as device:
+        asking = asyncio.create_task(broker.link.request(1, "tools/list"))
+        await device.wait_for_frame("mcp")
+        await device.disconnect()
+        assert broker.link.bodies("mcp") == []
+        assert (await asking)["result"]["tools"]
 
 
 async def test_speech_without_a_channel_has_no_sound(broker: MqttServer) -> None:

@@ -226,6 +226,29 @@ async def test_a_device_returns_to_websocket(
         assert (device.carrier, device.online) == ("mqtt", True)
 
 
+async def test_a_restart_is_without_a_connection(ota: OtaServer, broker: MqttServer) -> None:
+    ota.answers = [answer(mqtt=broker.settings)]
+    async with SimulatedDevice(ota.config()) as device:
+        online: list[bool] = []
+
+        def respond(path: str, body: object) -> Answer:
+            online.append(device.online)
+            return answer(mqtt=broker.settings)
+
+        ota.respond = respond
+        broker.link.publish({"type": "system", "command": "reboot"})
+        await device.wait_for_boot(2)
+        assert (online, device.online) == ([False], True)
+
+
+async def test_another_boot_leaves_no_connection_behind(ota: OtaServer, broker: MqttServer) -> None:
+    ota.answers = [answer(mqtt=broker.settings), answer()]
+    async with SimulatedDevice(ota.config()) as device:
+        await device.boot()
+        await broker.link.ended.wait()
+        assert device.carrier == "websocket"
+
+
 async def test_mqtt_without_an_endpoint_is_no_server(ota: OtaServer, broker: MqttServer) -> None:
     """An empty object is preferred to the websocket all the same, and uses what is stored."""
     ota.answers = [answer(mqtt={}), answer(mqtt=broker.settings), answer(mqtt={"keepalive": 60})]

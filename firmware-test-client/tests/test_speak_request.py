@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from mqtt_server import MqttServer
 from scripted_server import tone_packets
 
@@ -35,12 +37,14 @@ async def test_it_may_come_again(broker: MqttServer) -> None:
     config = broker.device(speak_request=True, listen_on_connect=False, nat_payload=b"\xf8")
     async with SimulatedDevice(config) as device:
         for turn in range(2):
+            waiting = asyncio.create_task(device.wait_for_reply(after=turn))
+            await device.ping()
             broker.link.publish(REQUEST)
             await device.wait_for_state("speaking")
             await broker.until(lambda: broker.datagrams)
             assert broker.heard()[0][1] == b"\xf8"
             await broker.speak(tone_packets(3))
-            assert (await device.wait_for_reply(after=turn)).played == 3
+            assert (await waiting).played == 3
             await device.disconnect()
         assert len(broker.link.bodies("speak_ready")) == 2
 
