@@ -68,3 +68,27 @@ async def test_a_picture_is_shown(tmp_path: Path, open_visit: OpenVisit) -> None
         await show.click()
         await expect(page.locator(".toast.good")).to_contain_text("It is on the screen.")
         assert png_size(device.hardware.preview) == (320, 160)
+
+
+async def test_a_device_is_given_assets(tmp_path: Path, open_visit: OpenVisit) -> None:
+    from playwright.async_api import expect
+
+    house = ConsoleHouse(tmp_path, MQTT)
+    options = {"device_id": KITCHEN, "listen_on_connect": False}
+    url = "http://192.0.2.1/assets.bin"
+    async with house.serving():
+        visit = await open_visit(house)
+        async with house.member("Kitchen", **options) as device:
+            await visit.enter(f"{PAGE}/details")
+            page = visit.page
+            await page.get_by_label("Address of a package").fill(url)
+            send = page.get_by_role("button", name="Send", exact=True)
+            await send.click()
+            await expect(page.locator(".toast.good")).to_contain_text("when the device next")
+            assert device.hardware.assets_url == url
+            told = await house.command("devices", "assets", "Kitchen", f"{url}?2")
+            assert "at its next start" in told
+            assert device.hardware.assets_url == f"{url}?2"
+        await expect(send).to_be_disabled()
+        await visit.enter("#/server/access")
+        await expect(page.locator(".audit")).to_contain_text("gave assets to Kitchen")

@@ -225,6 +225,17 @@ def picture(config: Path | None, device: str, file: Path) -> None:
 
 @devices.command()
 @click.argument("device")
+@click.argument("url")
+@click.pass_obj
+def assets(config: Path | None, device: str, url: str) -> None:
+    """Have DEVICE, which has to be connected, fetch its assets from URL at its next start."""
+    body = json.dumps({"url": url}).encode()
+    ask_device(config, the_device(config, device).id, "assets", body)
+    click.echo("it fetches them at its next start")
+
+
+@devices.command()
+@click.argument("device")
 @click.option("--reason", default="", help="Shown by the device.")
 @click.pass_obj
 def block(config: Path | None, device: str, reason: str) -> None:

@@ -132,6 +132,14 @@ class Upgrade(BaseModel):
     from_version: str = Field(description="What the device runs until it restarts.")
 
 
+class AssetsBody(Body):
+    """Where the device's package of assets is: wake word, fonts, emoji, theme."""
+
+    url: Annotated[
+        str, Field(max_length=1_000, pattern=r"^https?://[A-Za-z0-9.:\[\]-]+(/[!-~]*)?$")
+    ]
+
+
 async def say(service: Service, device: DevicePath, body: SayBody) -> Speech:
     """Speak a text on a connected device."""
     return await _speak(service, device, Say, body)
@@ -175,6 +183,21 @@ async def upgrade(service: Service, who: Who, device: DevicePath) -> Upgrade:
         lambda repository: repository.note(device, who.actor, "upgraded", **found)
     )
     return Upgrade(**found)
+
+
+async def set_assets(service: Service, who: Who, device: DevicePath, body: AssetsBody) -> None:
+    """Have the device fetch its assets from a URL at its next start, once.
+
+    It says whether it kept the URL, not whether it can be reached. It stands in the audit trail.
+    """
+    kept = await _call(service, device, device_commands.SET_ASSETS, body.model_dump(), user=True)
+    if not kept.success:
+        raise Problem(409, f"the device did not keep the address: {kept.text}")
+    await service.with_repository(
+        lambda repository: repository.note(
+            device, who.actor, "assets set", host=body.url.split("/")[2]
+        )
+    )
 
 
 async def custom(service: Service, device: DevicePath, body: CustomBody) -> None:
@@ -323,6 +346,7 @@ def make_routes() -> Routes:
     routes.add("POST", f"{one}/interrupt", interrupt, control, status=204, errors=errors)
     routes.add("POST", f"{one}/disconnect", disconnect, control, status=204, errors=errors)
     routes.add("POST", f"{one}/reboot", reboot, user, errors=errors)
+    routes.add("POST", f"{one}/assets", set_assets, user, status=204, errors=errors)
     routes.add("POST", f"{one}/upgrade", upgrade, user, errors=errors)
     routes.add(
         "GET",

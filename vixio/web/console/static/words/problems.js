@@ -58,6 +58,7 @@ export const PROBLEMS = [
   ["the device has no screen of which it can send a picture", "设备没有可以截取画面的屏幕"],
   ["the device could not send its screen: {reason}", "设备未能发送屏幕画面：{reason}"],
   ["the device's screen did not arrive, try again", "没有收到设备的屏幕画面，请重试"],
+  ["the device did not keep the address: {reason}", "设备没有保存该地址：{reason}"],
   ["a picture has at most {count} bytes", "图片最大 {count} 字节"],
   ["send a whole PNG image: devices read no other format", "请发送完整的 PNG 图片：设备只支持这种格式"],
   ["the picture has {width} x {height} pixels, {count} at most", "图片为 {width} x {height} 像素，最多 {count} 像素"],

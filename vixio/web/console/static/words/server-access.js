@@ -61,6 +61,7 @@ addWords({
     "server.audit.none": "Nothing was changed yet.",
     "audit.added": "added",
     "audit.assigned": "gave a profile to",
+    "audit.assets set": "gave assets to",
     "audit.blocked": "blocked",
     "audit.claimed": "added",
     "audit.created": "created",
@@ -123,6 +124,7 @@ addWords({
     "audit.key.before": "before",
     "audit.key.memory": "memory",
     "audit.key.carrier": "connects by",
+    "audit.key.host": "from",
   },
   zh: {
     "server.used": "最近使用",
@@ -182,6 +184,7 @@ addWords({
     "server.audit.none": "还没有任何修改。",
     "audit.added": "添加了",
     "audit.assigned": "指定了角色：",
+    "audit.assets set": "设置了资源包：",
     "audit.blocked": "封禁了",
     "audit.claimed": "添加了",
     "audit.created": "创建了",
@@ -244,5 +247,6 @@ addWords({
     "audit.key.before": "之前",
     "audit.key.memory": "记忆",
     "audit.key.carrier": "连接方式",
+    "audit.key.host": "来源",
   },
 });

@@ -10,6 +10,8 @@ import { t } from "../../lib/i18n.js";
 import { actorWords } from "../../lib/names.js";
 import { go, href } from "../../lib/router.js";
 
+const TOOL_MS = 65_000;
+
 /**
  * @param {HTMLElement} panel
  * @param {import("../device.js").DeviceContext} context
@@ -22,6 +24,13 @@ export async function details(panel, context) {
   const carrier = select([["", ""], ["mqtt", t("device.carrier.mqtt")], ["websocket", t("device.carrier.websocket")]], "");
   const memory = h("a", { href: href(["memory", "devices", device.id]) }, t("device.memory"));
   const facts = h("dl");
+  const assets = h("input", { type: "url", maxLength: 1_000, autocomplete: "off", placeholder: "https://" });
+  const give = button(t("device.assets.send"), async () => {
+    if (!assets.checkValidity() || !assets.value) return assets.focus();
+    await post(`${path}/assets`, { url: assets.value.trim() }, { timeout: TOOL_MS });
+    assets.value = "";
+    toast(t("device.assets.sent"));
+  });
   const blocking = h("div", { class: "row" });
   fill(
     panel,
@@ -34,6 +43,7 @@ export async function details(panel, context) {
       field(t("device.person"), person),
       memory,
     ),
+    card(t("device.assets"), h("div", { class: "row" }, h("div", { class: "grow" }, field(t("device.assets.url"), assets, { hint: t("device.assets.hint") })), give)),
     card(t("device.access"), blocking),
   );
   profile.addEventListener("change", () => void change(() => put(`${path}/profile`, { profile: profile.value })).catch(showError));
@@ -77,6 +87,8 @@ export async function details(panel, context) {
       h("dt", null, t("device.last-seen")), h("dd", null, time(now.last_seen)),
       ...(now.claimed_at ? [h("dt", null, t("device.claimed")), h("dd", null, time(now.claimed_at), " ", actorWords(now.claimed_by))] : []),
     );
+    give.disabled = assets.disabled = !now.online;
+    give.title = now.online ? "" : t("device.asleep");
     fill(
       blocking,
       now.state === "blocked"
