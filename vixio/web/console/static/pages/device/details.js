@@ -43,7 +43,7 @@ export async function details(panel, context) {
       field(t("device.person"), person),
       memory,
     ),
-    card(t("device.assets"), h("div", { class: "row" }, h("div", { class: "grow" }, field(t("device.assets.url"), assets, { hint: t("device.assets.hint") })), give)),
+    card(t("device.assets"), field(t("device.assets.url"), assets, { hint: t("device.assets.hint") }), h("div", null, give)),
     card(t("device.access"), blocking),
   );
   profile.addEventListener("change", () => void change(() => put(`${path}/profile`, { profile: profile.value })).catch(showError));
