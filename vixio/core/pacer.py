@@ -224,6 +224,7 @@ class Pacer(Playout):
         """
         self._stopped = True
         self._queue.clear()
+        self._sent.clear()  # it may be the last reply for days, of which what was heard is known
         self._queued_ms = 0
         self._room.wake()
         self._changed.wake()

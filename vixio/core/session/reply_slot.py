@@ -67,7 +67,8 @@ class ReplySlot:
         self.reply: Reply | None = None
         self.last_cut: Pacer | None = None
         """Of the reply that was cut last while the device played it."""
-        self._latest: Reply | None = None
+        self._begun = 0
+        """Replies so far."""
         self._parts = parts
         self._floor = parts.floor
 
@@ -106,9 +107,10 @@ class ReplySlot:
         early = not self._floor.full_duplex
         speaks = parts.utterances.__bool__
         reply.start.follow(lambda: self._take_floor(reply), speaks, early=early)
-        self.reply = self._latest = reply
+        self.reply = reply
+        self._begun += 1
         parts.emit(events.TurnStarted, turn.turn_id, turn.text)
-        parts.context.spawn(self._run(reply, failed))
+        parts.context.spawn(self._run(reply, failed, self._begun))
 
     async def cut(self, cause: str, by: Input | None = None) -> bool:
         """End the reply; return whether it was being spoken.
@@ -182,7 +184,7 @@ class ReplySlot:
 
     # ── its task ─────────────────────────────────────────────────────────────────────────────
 
-    async def _run(self, reply: Reply, failed: Fault | None) -> None:
+    async def _run(self, reply: Reply, failed: Fault | None, number: int) -> None:
         parts = self._parts
         try:
             await reply.run(failed)
@@ -193,7 +195,7 @@ class ReplySlot:
             self._finish(reply)
         if reply.ends_conversation and parts.may_close():
             await parts.endings.settled()
-            if self._latest is not reply:
+            if self._begun != number:
                 return  # the user went on; a voice alone may be noise
             farewell = reply.speech.farewell if reply.speech is not None else None
             by = farewell or "assistant"
