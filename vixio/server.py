@@ -41,7 +41,7 @@ from vixio.core.session.commands import CustomHandler
 from vixio.core.session.conversation import Conversation
 from vixio.core.session.directory import SessionDirectory
 from vixio.core.session.events import EventBus
-from vixio.core.session.session import SharedParts
+from vixio.core.session.settings import SharedParts
 from vixio.core.tools.source import ToolSource
 from vixio.core.transport import TransportBase
 from vixio.core.turns.endpointing import EndpointingFactory

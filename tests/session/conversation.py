@@ -17,8 +17,8 @@ from vixio.core.pipeline import Pipeline
 from vixio.core.session.engine_swap import MakeEngine
 from vixio.core.session.events import Event, EventBus, TurnEnded
 from vixio.core.session.log import SessionLog
-from vixio.core.session.session import Session, SharedParts
-from vixio.core.session.settings import SessionSettings
+from vixio.core.session.session import Session
+from vixio.core.session.settings import SessionSettings, SharedParts
 from vixio.core.timeouts import Timeouts
 from vixio.core.tools.runtime import ToolRuntime
 from vixio.core.tools.toolset import ToolSet

@@ -26,8 +26,8 @@ from vixio.core.history import (
 from vixio.core.metrics import Counters
 from vixio.core.session.engine import Engine
 from vixio.core.session.events import Event, EventBus, FinalTranscript, TurnEnded
-from vixio.core.session.session import Session, SharedParts
-from vixio.core.session.settings import SessionSettings
+from vixio.core.session.session import Session
+from vixio.core.session.settings import SessionSettings, SharedParts
 from vixio.core.session.speech import SpeechStatus
 from vixio.core.tools.local import func_to_tool_definition
 from vixio.core.tools.runtime import ToolRuntime

@@ -27,8 +27,8 @@ from vixio.core.session.engine import Engine, EngineFactory
 from vixio.core.session.events import DeviceToolsListed
 from vixio.core.session.lease_holder import LeaseHolder
 from vixio.core.session.log import SessionLog
-from vixio.core.session.session import Session, SharedParts
-from vixio.core.session.settings import SessionSettings
+from vixio.core.session.session import Session
+from vixio.core.session.settings import SessionSettings, SharedParts
 from vixio.core.tools.runtime import ToolRuntime
 from vixio.core.tools.toolset import DEVICE_SOURCE, ToolSet
 from vixio.core.tools.types import ToolDefinition

@@ -10,8 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from concurrent.futures import Executor
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
 
 from vixio.core.chunk import (
@@ -26,7 +25,6 @@ from vixio.core.chunk import (
     TextInput,
 )
 from vixio.core.clock import now
-from vixio.core.daily_turns import DailyTurns
 from vixio.core.device import Device, DeviceProfile
 from vixio.core.errors import ConnectionClosed
 from vixio.core.history import History, HistoryItem
@@ -39,11 +37,10 @@ from vixio.core.session.engine_swap import EngineSwap, MakeEngine
 from vixio.core.session.events import (
     ConversationEnded,
     ConversationOpened,
-    EventBus,
     SessionClosed,
     SessionOpened,
 )
-from vixio.core.session.settings import SessionSettings
+from vixio.core.session.settings import SessionSettings, SharedParts
 from vixio.core.session.speech import Priority, Script, SpeechHandle, SpeechStatus
 from vixio.core.session.tasks import SessionTasks
 from vixio.core.station import StationContext
@@ -51,7 +48,6 @@ from vixio.core.tools.session import SessionTools
 from vixio.core.tools.toolset import ToolSet
 from vixio.core.transport import GOING_AWAY, DeviceConnection
 from vixio.core.turns.floor import WAKE_WINDOW_S, Input
-from vixio.core.turns.interruption import CutAtVoice, InterruptionFactory
 from vixio.core.watchdog import Watchdog
 
 _log = logging.getLogger(__name__)
@@ -62,16 +58,6 @@ Command = Callable[[], Awaitable[None]]
 MAX_SPEECHES = 32
 """Speeches of one session that are not over: twice what may wait for the floor. It bounds the
 inbox of a listening task whose connection stalls; the newest is refused."""
-
-
-@dataclass(frozen=True, slots=True)
-class SharedParts:
-    """What all sessions of a process share. ``encoders``: threads for Opus; None: no threads."""
-
-    events: EventBus = field(default_factory=EventBus)
-    encoders: Executor | None = None
-    interruption: InterruptionFactory = CutAtVoice
-    daily_turns: DailyTurns = field(default_factory=DailyTurns)
 
 
 class Session:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
 
+from vixio.core.daily_turns import DailyTurns
 from vixio.core.device import DeviceProfile
 from vixio.core.greetings import WakeGreetings
 from vixio.core.pacer import PacerSettings
+from vixio.core.session.events import EventBus
 from vixio.core.timeouts import Timeouts
+from vixio.core.turns.interruption import CutAtVoice, InterruptionFactory
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,3 +38,13 @@ class SessionSettings:
     def default_profile(self) -> DeviceProfile:
         """Return the profile of a device that has none of its own."""
         return DeviceProfile(language=self.language, wake_greeting=self.wake_reply)
+
+
+@dataclass(frozen=True, slots=True)
+class SharedParts:
+    """What all sessions of a process share. ``encoders``: threads for Opus; None: no threads."""
+
+    events: EventBus = field(default_factory=EventBus)
+    encoders: Executor | None = None
+    interruption: InterruptionFactory = CutAtVoice
+    daily_turns: DailyTurns = field(default_factory=DailyTurns)
