@@ -101,6 +101,7 @@ async def test_a_question_on_command_and_its_answer() -> None:
         assert device.replies[-1].text == ANSWER
 
 
+@pytest.mark.websocket
 async def test_interrupting_and_closing_by_command() -> None:
     async with bench() as held, SimulatedDevice(held.server.device()) as device:
         await bring_to(held.server, device, "speaking")
@@ -115,6 +116,7 @@ async def test_interrupting_and_closing_by_command() -> None:
         await until(lambda: not len(held.server.app.host.sessions), what="the end")
 
 
+@pytest.mark.websocket
 async def test_slow_and_dead_subscribers_delay_nothing() -> None:
     async with bench() as held:
         bus = held.server.app.host.events
@@ -151,6 +153,7 @@ async def test_slow_and_dead_subscribers_delay_nothing() -> None:
         assert all("first_frame" in event.timeline.marks for event in ended)
 
 
+@pytest.mark.websocket
 async def test_a_session_is_found_by_its_device() -> None:
     async with bench() as held, SimulatedDevice(held.server.device()) as device:
         sessions = held.server.app.host.sessions
