@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -150,6 +151,18 @@ async def test_the_answer_of_a_user_who_was_roused_is_a_conversation() -> None:
 
 
 @on_virtual_time
+async def test_a_wake_word_is_answered_when_the_server_has_begun() -> None:
+    talk = talking()
+    talk.profile = replace(NIGHT, wake_greeting="Yes?")
+    async with talk.running():
+        session, device = parts(talk)
+        assert (await session.say(NEWS, priority=Priority.HIGH).played()).status == "played"
+        device.put(TextInput("hi esp", wake_word=True))
+        await device.wait_for("stop", 2)
+        assert device.texts() == [NEWS, "Yes?"]
+
+
+@on_virtual_time
 async def test_what_waits_when_the_conversation_ends_does_not_rouse() -> None:
     talk = talking()
     async with talk.running():
@@ -272,9 +285,11 @@ async def test_messages_are_said_at_the_next_contact() -> None:
         await asyncio.sleep(60)
         assert await home.state(urgent) is State.DELIVERED
         assert await home.state(message) is State.PENDING, "it was roused, but nobody is up"
+        answered = now()
         home.talk.device.put(TextInput("what is it"))
         await home.talk.device.wait_for("stop", 3)
         assert "call me" in home.talk.device.texts()[-1]
+        assert now() - answered < 15
 
 
 @on_virtual_time

@@ -15,7 +15,7 @@ from vixio.data.database.audit import AuditTable
 from vixio.data.database.database import Database
 from vixio.data.reminders import ledger
 from vixio.data.reminders.ledger import ATTEMPTS, CLAIM_MS, KEEP_MS, RETRY_MS, SPEAKING_MS
-from vixio.data.reminders.records import Delivery, Kind, Order, ReminderError, State
+from vixio.data.reminders.records import ASKED, Delivery, Kind, Order, ReminderError, State
 from vixio.data.reminders.repository import HOUR_MS, Limits, ReminderRepository
 from vixio.data.reminders.schedule import Rule
 
@@ -321,3 +321,40 @@ async def test_the_devices_of_an_announcement_are_one_series(
     added = await repository.announce([order(each, Kind.ANNOUNCEMENT) for each in (KITCHEN, HALL)])
     found = await repository.deliveries(series=added[0].series)
     assert {each.device_id for each in found} == {KITCHEN, HALL}
+
+
+async def test_what_was_shown_is_said_at_the_next_contact_alone(
+    database: Database, repository: ReminderRepository
+) -> None:
+    rule = Rule(time(9), zone="UTC")
+    wanted = await repository.add(order(rule=rule))
+    assert len(await ledger.claim(database, KITCHEN, "p1", NOW, again=False)) == 1
+    (shown,) = await ledger.end(database, KITCHEN, "p1", {}, NOW + 5, shown=True)
+    assert shown.state is State.PENDING
+    found = await repository.delivery(wanted.id)
+    assert (found.state, found.shown_at, found.attempts) == (State.PENDING, NOW + 5, 0)
+    (due,) = (await ledger.look(database, NOW + 6)).due[KITCHEN]
+    assert (due.shown, due.asked) == (True, True)
+    assert not await ledger.claim(database, KITCHEN, "p2", NOW + 6, again=False)
+    assert len(await ledger.claim(database, KITCHEN, "p2", NOW + 6)) == 1
+    assert await ledger.begin(database, KITCHEN, "p2", [wanted.id], NOW + 6)
+    await ledger.end(database, KITCHEN, "p2", {wanted.id: "tea"}, NOW + 7)
+    assert (await repository.delivery(wanted.id)).shown_at == NOW + 5
+    (later,) = await repository.deliveries(KITCHEN)
+    assert later.shown_at is None, "the next one is not shown yet"
+
+
+async def test_in_quiet_hours_what_was_set_for_that_time_and_what_is_urgent(
+    database: Database, repository: ReminderRepository
+) -> None:
+    asked = [await repository.add(order(kind=kind)) for kind in ASKED]
+    await repository.add(order(kind=Kind.MESSAGE))
+    urgent = await repository.add(order(kind=Kind.ANNOUNCEMENT, priority=Priority.HIGH))
+    dues = (await ledger.look(database, NOW)).due[KITCHEN]
+    assert sorted((due.asked, due.priority) for due in dues) == [
+        (False, Priority.NORMAL),
+        (True, Priority.HIGH),
+    ]
+    claimed = await ledger.claim(database, KITCHEN, "p1", NOW, quiet=True)
+    assert {each.id for each in claimed} == {each.id for each in (*asked, urgent)}
+    assert claimed[0].id == urgent.id
