@@ -95,6 +95,8 @@ async def test_what_it_could_only_show_is_called_so(tmp_path: Path, open_visit: 
         await page.get_by_role("button", name="Say", exact=True).click()
         shown = page.get_by_text("Shown on its screen: this firmware cannot be made to speak")
         await expect(shown).to_be_visible(timeout=15_000)
+        turn = page.locator("vx-turn").last
+        await expect(turn).to_contain_text("not said: shown on its screen")
         await visit.enter("#/memory")
         async with house.api() as http:
             body = {"device": KITCHEN, "text": "take the pill"}

@@ -101,6 +101,8 @@ async def test_the_record_says_that_it_was_only_shown(
         for path in ("say", "ask"):
             answer = await call("POST", f"{ONE}/{path}", {"text": NEWS, "wait": True})
             assert answer.body == {"status": "shown", "heard": "", "until": ""}
+            ended = (await stream.until_type("turn.ended"))[-1]
+            assert ended["outcome"] == "interrupted:shown"
         before = api.server.app.reminders.service.clock()
         await call("POST", "/reminders", {"device": KITCHEN, "text": "take the pill"})
         shown = (await stream.until_type("reminder.shown"))[-1]

@@ -249,6 +249,9 @@ class ReplySlot:
 
     def _finish(self, reply: Reply) -> None:
         parts, floor = self._parts, self._floor
+        outcome = reply.speech.outcome if reply.speech is not None else None
+        if outcome is not None and outcome.status is SpeechStatus.SHOWN:
+            reply.timeline.outcome = "interrupted:shown"
         floor.sounds_until(reply.pacer.plays_until)
         if reply.heard and floor.mode is not ListenMode.MANUAL:
             floor.expect_start(now() + STOP_WINDOW_S)

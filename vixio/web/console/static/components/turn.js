@@ -97,7 +97,8 @@ export class TurnElement extends HTMLElement {
     const stages = stagesOf(turn);
     const models = modelWords(turn.models);
     const said = turn.heard ? ["answered"] : ["answered", "not_understood"]; // by the bubble
-    const odd = turn.over && !said.includes(turn.outcome) && !turn.interrupted && turn.outcome;
+    const cut = turn.interrupted && turn.outcome !== SHOWN; // the bubble says so
+    const odd = turn.over && !said.includes(turn.outcome) && !cut && turn.outcome;
     const misheard = this.device && turn.over && (turn.heard || turn.outcome === "not_understood");
     fill(
       this.#foot,
@@ -120,6 +121,9 @@ export function turnElement(turn, device = "") {
   return element;
 }
 
+/** Of what an idle device could not say. */
+const SHOWN = "interrupted:shown";
+
 /** Each model once, with its tokens of the turn. @param {import("../lib/turns.js").ModelUse[]} uses */
 function modelWords(uses) {
   return [...new Set(uses.map((use) => use.model))].map((model) => {
@@ -140,7 +144,7 @@ function callBadge(call) {
 
 /** @param {string} outcome */
 function words(outcome) {
-  const kind = outcome.split(":")[0];
+  const kind = outcome === SHOWN ? "shown" : outcome.split(":")[0];
   return has(`outcome.${kind}`) ? t(`outcome.${kind}`) : outcome;
 }
 
