@@ -46,6 +46,35 @@ def test_twenty_devices_are_all_answered(tmp_path: Path) -> None:
 @pytest.mark.load
 @pytest.mark.slow
 @pytest.mark.timeout(300)
+def test_devices_are_answered_by_both_carriers_and_stand_idle(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What it costs is measured on a quiet machine: here it is that all of it is measured."""
+    figures = tmp_path / "load.json"
+    devices = ["--devices", "6", "--generators", "1", "--hold", "4", "--turns", "6"]
+    arguments = ["--mix", "solo", "--carrier", "both", *devices, "--json", str(figures)]
+    assert main(arguments) == 0
+    steps = json.loads(figures.read_text(encoding="utf-8"))["steps"]
+    assert [step["carrier"] for step in steps] == ["websocket", "mqtt"]
+    for step in steps:
+        assert step["turns"] >= 6
+        assert step["trouble"] == []
+        assert {"lost", "crossed", "unheard", "dropped"}.isdisjoint(step["counts"])
+    first, second = (step["server_counters"] for step in steps)
+    assert "xiaozhi.conversations" not in first
+    assert "udp.lost" not in second
+    idle = ["--mix", "idle", "--carrier", "mqtt", "--devices", "20", "--hold", "2"]
+    assert main([*idle, "--generators", "1", "--json", str(figures)]) == 0
+    (step,) = json.loads(figures.read_text(encoding="utf-8"))["steps"]
+    assert step["connected"] == 20
+    said = capsys.readouterr().out
+    assert "solo, 6 devices, MQTT against WebSocket: CPU of a device x" in said
+    assert "idle, 20 devices, mqtt: " in said
+
+
+@pytest.mark.load
+@pytest.mark.slow
+@pytest.mark.timeout(300)
 def test_the_first_question_after_a_start_is_answered(tmp_path: Path) -> None:
     """The device asks as soon as it is greeted, long before the default set is loaded."""
     figures = tmp_path / "start.json"

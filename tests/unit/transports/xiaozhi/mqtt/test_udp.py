@@ -17,7 +17,14 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from tests.support.waiting import until
 from vixio.core.metrics import Counters
 from vixio.transports.admission.limits import Limits
-from vixio.transports.xiaozhi.mqtt.udp import FARTHEST, PROOFS, UdpAudio, UdpPort
+from vixio.transports.xiaozhi.mqtt.udp import (
+    FARTHEST,
+    MAX_DATAGRAM,
+    PROOFS,
+    READS_IN_A_ROW,
+    UdpAudio,
+    UdpPort,
+)
 
 OPUS_60 = bytes([3 << 3]) + bytes(range(40))
 """A packet whose first byte says: one SILK frame of 60 ms (RFC 6716 §3.1)."""
@@ -286,3 +293,26 @@ async def test_a_flood_is_bounded() -> None:
                 device.send()
             await until(lambda: here.count("dropped.too_much") > 0)
             assert len(here.heard) < 100
+
+
+async def test_what_has_come_is_read_in_one_round_of_the_loop_but_not_without_end() -> None:
+    seen: set[int] = set()
+    total = READS_IN_A_ROW + 10
+    async with opened(Limits(audio_burst=0)) as here:
+        with device_of(here) as device:
+            for _ in range(total):
+                device.send()
+            async with asyncio.timeout(10):
+                while len(here.heard) < total:
+                    seen.add(len(here.heard))
+                    await asyncio.sleep(0)
+    assert seen - {0} == {READS_IN_A_ROW}
+
+
+async def test_a_datagram_that_is_too_long_is_malformed() -> None:
+    async with opened() as here:
+        with device_of(here) as device:
+            device.send(device.packet(OPUS_60 + bytes(MAX_DATAGRAM)))
+            device.send()
+            assert [packet for packet, *_ in await heard(here, 1)] == [OPUS_60]
+            assert here.count("dropped.malformed") == 1
