@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
+from weakref import WeakSet
 
 import pytest
 
@@ -15,6 +17,10 @@ from tests.e2e.harness import RunningServer, serving, settings
 from tests.e2e.test_reminders import KITCHEN, deliveries, heard, house, order, settled, typed
 from tests.support.servers import free_ports
 from tests.support.waiting import until
+from vixio.audio import codec
+from vixio.audio.libopus import LibopusState
+from vixio.core.pacer import Pacer
+from vixio.core.session.reply import Reply
 from vixio.core.session.session import Session
 from vixio.core.session.speech import SpeechStatus
 from vixio.data.reminders.records import State
@@ -165,6 +171,30 @@ async def test_tools_of_an_idle_device_are_called() -> None:
         await until(lambda: len(tools.definitions()) > 0, what="its tools")
         assert server.count("xiaozhi.conversations") == 0
         assert device.state.name == "IDLE"
+
+
+async def test_an_idle_device_keeps_nothing_of_its_conversation(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It stands for days: what decodes, and the packets of the last answer, are free again."""
+    states: WeakSet[LibopusState] = WeakSet()
+
+    def make(*parts: Any) -> LibopusState:  # noqa: ANN401  ctypes objects
+        states.add(made := LibopusState(*parts))
+        return made
+
+    monkeypatch.setattr(codec, "LibopusState", make)
+    async with (
+        serving(settings(mqtt=MQTT)) as server,
+        SimulatedDevice(server.device(device_id=KITCHEN)) as device,
+    ):
+        await device.ask("what time is it")
+        assert any(state.pointer is not None for state in states)
+        await device.disconnect()
+        await until(lambda: not session(server).connection.awake, what="idle")
+        gc.collect()
+        assert all(state.pointer is None for state in states)
+        assert not [each for each in gc.get_objects() if type(each) in (Reply, Pacer)]
 
 
 async def test_a_hello_in_mid_conversation_replaces_it() -> None:

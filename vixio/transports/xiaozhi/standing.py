@@ -212,13 +212,17 @@ class StandingConnection(XiaozhiConnection):
     def _forget_audio(self) -> None:
         """Free what belongs to one conversation: a device is idle for most of the day."""
         self._decoder.close()
-        self._decoder = OpusDecoder()
         if self._echo is not None:
             self._echo.close()
             self._echo = None
 
+    def _ignore(self, reason: str) -> None:
+        if self._awake or reason != "bad_opus":  # else audio that was read behind the goodbye
+            super()._ignore(reason)
+
     def _listen_to(self, hello: Hello) -> None:
         self._forget_audio()
+        self._decoder = OpusDecoder()
         self._echo = self._make_canceller(hello)
         self._frame_ms = hello.audio.frame_ms
 
