@@ -33,7 +33,7 @@ RAY := $(VENV)/ray
 RAY_PINS := examples/ray_serve/requirements.txt
 MODELS_STAMP := $(VENV)/.installed-models
 MODELS := $(VENV)/models
-MODEL_LOCKS = $(call locks,aec funasr joe kokoro models moonshine sherpa smart-turn ten torch whisper)
+MODEL_LOCKS = $(call locks,aec funasr glyphs joe kokoro models moonshine sherpa smart-turn ten torch whisper)
 SETUP_SCRIPTS := scripts/make_venv.sh scripts/install_lock.sh scripts/pip_install.py scripts/install_project.sh scripts/ensure_libopus.sh
 # The extras that are installed here: they follow their locks.
 EXTRA_STAMPS := $(wildcard $(VENV)/.extra-*)

@@ -46,7 +46,7 @@ class Application:
         self.mode: ListeningMode = config.mode
         self.tracker = ReplyTracker(records)
         self._carriers = Carriers(config, records, self, self._loop.time)
-        self.screen = Screen(records, self.tracker)
+        self.screen = Screen(records, self.tracker, config.text_font)
         self._uplink = Uplink(self._carriers.send_audio, lambda: self.main.busy, records.counters)
         self.main: MainTask = MainTask(self._uplink.flush)
         self.schedule = self.main.schedule
@@ -313,6 +313,7 @@ class Application:
 
     def on_json(self, kind: str, body: dict[str, Any], now: float) -> None:
         """OnIncomingJson."""
+        self.screen.take_glyphs(kind, body)
         if kind == "tts":
             self._on_tts(body, now)
         elif kind == "mcp":

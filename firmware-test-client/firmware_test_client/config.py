@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from firmware_test_client.flash import Flash
+from firmware_test_client.glyphs import TextFont
 
 ListeningMode = Literal["auto", "manual", "realtime"]
 """Names as sent in `listen start` (main/protocols/protocol.cc, SendStartListening)."""
@@ -139,6 +140,7 @@ class DeviceConfig:
     codec: Codec = "opus"
     uplink_rate: int = 16_000  # Hz; 8000, 12000, 16000, 24000 or 48000
     uplink_frame_ms: int = 60  # 20, 40 or 60
+    text_font: TextFont | None = None  # of the screen: hello has `glyph_push`; None: it takes none
     server_aec: bool = False  # hello has `aec`; timestamps of played frames are echoed
     mcp: bool = True
     camera: bool = False

@@ -12,7 +12,6 @@ from firmware_test_client.config import DeviceConfig, ListeningMode
 from firmware_test_client.errors import Disconnected, OtaError
 from firmware_test_client.mcp.camera import explain
 from firmware_test_client.mcp.hardware import Hardware, common_tools, user_only_tools
-from firmware_test_client.mcp.preview import fetch_picture
 from firmware_test_client.mcp.server import McpServer
 from firmware_test_client.mcp.snapshot import post_screen
 from firmware_test_client.mcp.tool import dumps
@@ -50,7 +49,7 @@ class ObservedDevice:
             for tool in common_tools(app.hardware, photograph):
                 app.mcp.add(tool)
             info = lambda: dumps(system_info(self.config))  # noqa: E731 - of this device
-            for tool in user_only_tools(app.hardware, info, self._snapshot, self._preview):
+            for tool in user_only_tools(app.hardware, info, self._snapshot):
                 app.mcp.add(tool)
         return self._application
 
@@ -61,10 +60,6 @@ class ObservedDevice:
     async def _snapshot(self, url: str, quality: int) -> bool:
         del quality  # the picture is always the same
         return await post_screen(url, self._app.hardware.screenshot, self.config.http_timeout)
-
-    async def _preview(self, url: str) -> bool:
-        self._app.hardware.preview = await fetch_picture(url, self.config.http_timeout)
-        return True
 
     # Waiting
 

@@ -10,6 +10,7 @@ import asyncio
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any, ClassVar, Final, Literal, Protocol
 
 from firmware_test_client.channel import HardClose
@@ -188,7 +189,7 @@ class DeviceProtocol(ABC):
         features: dict[str, Any] = {"aec": True} if config.server_aec else {}
         if config.mcp:
             features["mcp"] = True
-        features["glyph_push"] = False
+        features["glyph_push"] = config.text_font is not None
         body: dict[str, Any] = {
             "type": "hello",
             "version": self.version,
@@ -201,6 +202,8 @@ class DeviceProtocol(ABC):
                 "frame_duration": config.uplink_frame_ms,
             },
         }
+        if config.text_font is not None:
+            body["text_font"] = asdict(config.text_font)
         body.update(config.misbehaviour.hello_body or {})
         return json.dumps(
             {key: value for key, value in body.items() if value is not None},

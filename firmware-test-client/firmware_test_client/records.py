@@ -13,6 +13,7 @@ from itertools import groupby
 from typing import Any, Literal, TypeVar
 
 from firmware_test_client.errors import DeviceTimeout
+from firmware_test_client.glyphs import Glyph
 from firmware_test_client.microphone import Spoken
 from firmware_test_client.ota import Activation
 from firmware_test_client.playout import Heard
@@ -109,6 +110,7 @@ class Records:
     emotions: list[str] = field(default_factory=list)
     alerts: list[dict[str, Any]] = field(default_factory=list)
     customs: list[dict[str, Any]] = field(default_factory=list)
+    glyphs: list[list[Glyph]] = field(default_factory=list)  # those of each text that had any
     screen: list[str] = field(default_factory=list)  # a line for each change of what is shown
     notices: list[Notice] = field(default_factory=list)  # alerts, and how long each one stood
     sounds: list[str] = field(default_factory=list)  # the device's own, and digits read aloud

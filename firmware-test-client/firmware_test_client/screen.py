@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Final
 
+from firmware_test_client.glyphs import TextFont, parse_glyphs
 from firmware_test_client.records import Notice, Records
 from firmware_test_client.state import DeviceState
 from firmware_test_client.tracker import ReplyTracker
@@ -29,8 +30,9 @@ _MAIN_TASK_DELAY: Final = 0.03  # seconds until the main task has handled an eve
 class Screen:
     """Handles the messages that are only shown."""
 
-    def __init__(self, records: Records, tracker: ReplyTracker) -> None:
+    def __init__(self, records: Records, tracker: ReplyTracker, font: TextFont | None) -> None:
         self._records = records
+        self._font = font
         self._tracker = tracker
         self._loop = asyncio.get_running_loop()
         self.clearing = 0
@@ -78,6 +80,17 @@ class Screen:
         else:
             return False
         return True
+
+    def take_glyphs(self, kind: str, body: dict[str, Any]) -> None:
+        """TextGlyphPayload::Parse; the text is shown also without them."""
+        if kind != "stt" and body.get("state") != "sentence_start":
+            return
+        try:
+            glyphs = parse_glyphs(body, self._font)
+        except ValueError as error:
+            self._records.violations.append(f"rejected glyphs: {error}")
+        else:
+            self._records.glyphs += [glyphs] if glyphs else []
 
     def notice(self, status: str, message: str, emotion: str, sound: str) -> None:
         """An alert of the device's own, with its sound (Application::Alert)."""

@@ -16,6 +16,7 @@ from vixio.composition.registry import data_folder
 from vixio.composition.web import own_origins
 from vixio.core.device import TRIAL_PREFIX
 from vixio.transports.admission.hosts import HostPolicy
+from vixio.transports.xiaozhi import glyphs
 
 if TYPE_CHECKING:
     from vixio.server import Server
@@ -77,6 +78,7 @@ def make_api(
             profile_of=device_services.profiles.outline,
             sound_days=device_services.sound_days,
             cancels_echo=is_installed(),
+            draws_glyphs=glyphs.is_installed(),
             screens=Screens(admission.cluster.broadcast, secret),
             pictures=Pictures(admission.cluster.broadcast, secret),
             reminders=device_services.reminders.service,

@@ -21,6 +21,7 @@ Extra = Literal[
     "aec",
     "edge",
     "funasr",
+    "glyphs",
     "joe",
     "kokoro",
     "litellm",

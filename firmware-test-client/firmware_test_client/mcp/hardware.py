@@ -10,17 +10,17 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from firmware_test_client.mcp.photo import PHOTO
+from firmware_test_client.mcp.preview import fetch_picture
 from firmware_test_client.mcp.properties import Property
 from firmware_test_client.mcp.tool import Tool, dumps
+
+FETCH_TIMEOUT = 10.0  # seconds for each step
 
 Photograph = Callable[[str], Awaitable[str]]
 """Takes the question, sends the photo, returns the vision service's answer."""
 
 Snapshot = Callable[[str, int], Awaitable[bool]]
 """Takes the URL and the quality, and posts the screen's picture there."""
-
-Preview = Callable[[str], Awaitable[bool]]
-"""Takes the URL of a picture, and shows it."""
 
 
 @dataclass(slots=True)
@@ -69,6 +69,10 @@ class Hardware:
 
     def set_assets_url(self, url: str) -> bool:
         self.assets_url = url
+        return True
+
+    async def show_picture(self, url: str) -> bool:
+        self.preview = await fetch_picture(url, FETCH_TIMEOUT)
         return True
 
     def status(self) -> str:
@@ -136,7 +140,7 @@ def common_tools(hardware: Hardware, photograph: Photograph | None) -> list[Tool
 
 
 def user_only_tools(
-    hardware: Hardware, system_info: Callable[[], str], snapshot: Snapshot, preview: Preview
+    hardware: Hardware, system_info: Callable[[], str], snapshot: Snapshot
 ) -> list[Tool]:
     """The tools that are listed only with `withUserTools` (AddUserOnlyTools)."""
     return [
@@ -184,7 +188,7 @@ def user_only_tools(
             "self.screen.preview_image",
             "Preview an image on the screen",
             (Property("url", "string"),),
-            preview,
+            hardware.show_picture,
             user_only=True,
         ),
         Tool(

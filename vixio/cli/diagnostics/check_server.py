@@ -18,6 +18,7 @@ from vixio.core.metrics import Counters
 from vixio.data.devices.secret import load_secret
 from vixio.settings import Settings
 from vixio.tools.from_settings import make_runtime, specs_of
+from vixio.transports.xiaozhi import glyphs
 
 TOOLS_TIMEOUT_S = 40.0
 """For all tool sources to be ready, after they have started: an MCP server gets 30 s to connect."""
@@ -69,17 +70,35 @@ async def try_echo(settings: Settings) -> str:
     """Return whether devices that leave echo cancellation to the server have it."""
     if is_installed():
         return "AEC3, for devices that leave echo cancellation to the server"
-    leaving = 0
+    return await _told(
+        settings,
+        "aec",
+        "none: devices that leave echo cancellation to the server are not heard while they speak "
+        f"({how_to_install('aec')})",
+    )
+
+
+async def try_glyphs(settings: Settings) -> str:
+    """Return whether devices get the characters that their fonts lack."""
+    if glyphs.is_installed():
+        return "drawn for devices whose fonts lack characters"
+    return await _told(
+        settings,
+        "glyph_push",
+        "none: devices show characters that their fonts lack as boxes, also those that take glyphs "
+        f"({how_to_install('glyphs')})",
+    )
+
+
+async def _told(settings: Settings, feature: str, words: str) -> str:
+    """Return what is not served. Raises Remark if known devices have the feature."""
+    stating = 0
     if settings.data.kept:
         async with opened_desk(settings) as repository:
-            leaving = sum("aec" in device.features for device in await repository.devices())
-    told = (
-        "none: devices that leave echo cancellation to the server are not heard while they speak "
-        f"({how_to_install('aec')})"
-    )
-    if leaving:
-        raise Remark(f"{told}; {leaving} of those known do")
-    return told
+            stating = sum(feature in device.features for device in await repository.devices())
+    if stating:
+        raise Remark(f"{words}; {stating} of those known do")
+    return words
 
 
 async def try_tools(settings: Settings) -> str:

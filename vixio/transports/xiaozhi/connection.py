@@ -26,6 +26,7 @@ from vixio.transports.admission.limits import Bucket, share
 from vixio.transports.xiaozhi import messages
 from vixio.transports.xiaozhi.channel import Channel
 from vixio.transports.xiaozhi.framing import Codec
+from vixio.transports.xiaozhi.glyphs import TextFont
 from vixio.transports.xiaozhi.hello import DEFAULT_FRAME_MS, server_hello
 from vixio.transports.xiaozhi.protocol import (
     AudioPacket,
@@ -73,9 +74,11 @@ class XiaozhiConnection(DeviceConnection):
         frame_ms: int = DEFAULT_FRAME_MS,
         codec: Codec = "opus",
         echo: EchoCanceller | None = None,
+        text_font: TextFont | None = None,
     ) -> None:
         """``frame_ms``: the length of the packets that the device sends. ``codec``: of both
-        directions. ``echo``: takes the loudspeaker out of the microphone."""
+        directions. ``echo``: takes the loudspeaker out of the microphone. ``text_font``: of a
+        screen that takes glyphs."""
         self.session_id = protocol.session_id
         self.device = device
         self.output = settings.output
@@ -90,6 +93,7 @@ class XiaozhiConnection(DeviceConnection):
         self._codec: Codec = codec
         self._decoder: PcmDecoder | OpusDecoder = PcmDecoder() if codec == "pcm" else OpusDecoder()
         self._echo = echo
+        self._text_font = text_font
         self._tools: ToolFeed | None = None
         self._closed = False
         self._why = ""
@@ -226,7 +230,7 @@ class XiaozhiConnection(DeviceConnection):
 
     async def send_transcript(self, text: str) -> None:
         """Show the user's words."""
-        await self._send(messages.stt(text))
+        await self._send_words(text, messages.stt(text))
 
     async def send_emotion(self, name: str, emoji: str) -> None:
         """Change the face."""
@@ -240,7 +244,7 @@ class XiaozhiConnection(DeviceConnection):
 
     async def send_sentence(self, text: str) -> None:
         """Show the sentence whose audio comes next."""
-        await self._send(messages.tts_sentence_start(text))
+        await self._send_words(text, messages.tts_sentence_start(text))
 
     async def send_speech_stop(self) -> None:
         """End of the reply."""
@@ -262,6 +266,13 @@ class XiaozhiConnection(DeviceConnection):
         """Answer the device's hello."""
         transport = self._channel.transport
         await self._send(server_hello(self.session_id, self.output, transport, self._codec))
+
+    async def _send_words(self, text: str, message: JsonObject) -> None:
+        """Send a text with the glyphs that the device's font lacks for it."""
+        font = self._text_font
+        if font is not None and (glyphs := await font.push_for(text)) is not None:
+            message["glyph_push"] = glyphs
+        await self._send(message)
 
     async def _send(self, message: JsonObject) -> None:
         await self._write(self._protocol.encode_message(message))

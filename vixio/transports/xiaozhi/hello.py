@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from vixio.core.audio import LISTEN_RATE, AudioFormat
 from vixio.core.tools.types import JsonObject
 from vixio.transports.xiaozhi.framing import CODECS, VERSIONS, Codec, Version
+from vixio.transports.xiaozhi.glyphs import TextFont, read_text_font
 
 SAMPLE_RATES = (8_000, 12_000, 16_000, 24_000, 48_000)
 """Rates (Hz) of Opus streams (RFC 6716 §2.1.3)."""
@@ -29,13 +30,14 @@ DEFAULT_FRAME_MS = 60
 class Hello:
     """A device's hello. ``audio``: the format it sends; ``features``: those that are on.
 
-    ``codec``: of both directions.
+    ``codec``: of both directions. ``text_font``: of the screen, if it takes glyphs.
     """
 
     version: Version
     audio: AudioFormat
     features: frozenset[str]
     codec: Codec = "opus"
+    text_font: TextFont | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,7 @@ def parse_hello(message: JsonObject, version_header: str = "") -> Hello | HelloR
         if isinstance(features, dict)
         else frozenset(),
         codec=codec,
+        text_font=read_text_font(message),
     )
 
 

@@ -225,6 +225,7 @@ class StandingConnection(XiaozhiConnection):
         self._decoder = OpusDecoder()
         self._echo = self._make_canceller(hello)
         self._frame_ms = hello.audio.frame_ms
+        self._text_font = hello.text_font
 
     def _keeps_alive(self, at: float) -> bool:
         # An idle device counts nothing; it looks when a conversation begins (protocol.cc,

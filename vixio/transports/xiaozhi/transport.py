@@ -203,6 +203,7 @@ class XiaozhiTransport(TransportBase):
             frame_ms=hello.audio.frame_ms,
             codec=hello.codec,
             echo=self._canceller(hello),
+            text_font=hello.text_font,
         )
 
     def _canceller(self, hello: Hello) -> EchoCanceller | None:

@@ -87,6 +87,10 @@ class Device(BaseModel):
         description="Whether it leaves echo cancellation to this server, which has none: it is not "
         "heard while it speaks."
     )
+    lacks_glyphs: bool = Field(
+        description="Whether its screen takes glyphs for rare characters, which this server cannot "
+        "draw: it shows boxes."
+    )
     tools: list[str]
     code: str | None = Field(description="The code that it shows while it waits for its claim.")
     first_seen: int
@@ -108,7 +112,7 @@ class DeviceList(BaseModel):
 
 _OF_ITS_OWN: Final = {
     *("online", "live", "last", "place", "spoken_language", "keeps_sound_days"),
-    *("proves", "hears_itself"),
+    *("proves", "hears_itself", "lacks_glyphs"),
 }
 
 _FROM_RECORD: Final = Device.model_fields.keys() - _OF_ITS_OWN
@@ -138,6 +142,7 @@ def view(
         keeps_sound_days=service.ports.sound_days(known) or 0,
         proves=bool(record.hmac_key),
         hears_itself="aec" in record.features and not service.ports.cancels_echo,
+        lacks_glyphs="glyph_push" in record.features and not service.ports.draws_glyphs,
     )
 
 

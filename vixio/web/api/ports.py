@@ -44,7 +44,8 @@ class Ports:
     ``status`` returns what the health page shows. ``on_command`` sets what carries out a custom
     command in this process. ``ready`` returns when the server has time to load the API.
     ``turns_written`` has turns that ended in this process put on record before they are read.
-    ``cancels_echo``: whether the server does that for devices that leave it to it.
+    ``cancels_echo``: whether the server does that for devices that leave it to it; ``draws_glyphs``
+    likewise, of those that their fonts lack.
     ``sound_days``: for how many what a device hears is kept as sound; cheap too.
     ``profile_of`` says how a device is, or would be, served; cheap. ``memory`` None: it ends with
     the server. ``view``: what an operator sees of the server.
@@ -66,6 +67,7 @@ class Ports:
     profile_of: ProfileResolver
     sound_days: Callable[[Device], int | None]
     cancels_echo: bool
+    draws_glyphs: bool
     screens: Screens
     pictures: Pictures
     reminders: ReminderService

@@ -79,6 +79,7 @@ export async function details(panel, context) {
       ["device.id", now.id], ["device.board", now.board], ["device.chip", now.chip], ["device.firmware", now.firmware], ["device.address", now.address],
       ["device.rssi", now.rssi ? t("devices.signal", { dbm: now.rssi }) : ""], ["device.language", now.language], ["device.serial", now.serial],
       ["device.by", now.live ? t(`device.by.${now.live.transport}`) : ""], ["device.features", now.features.join(", ")], ["device.echo", now.hears_itself ? t("device.echo.none") : ""],
+      ["device.glyphs", now.lacks_glyphs ? t("device.glyphs.none") : ""],
     ].filter(([, value]) => value);
     fill(
       facts,
