@@ -35,6 +35,7 @@ VOLUME /var/lib/vixio
 USER vixio
 WORKDIR /home/vixio
 # 8000: WebSocket, where devices talk. 8003: HTTP, the OTA address that a device is given.
+# With the section `mqtt` besides: 1883, and 8884 (UDP) for the audio.
 EXPOSE 8000 8003
 # A model may take minutes to load; the first answer that is 200 ends the start at once.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=5m --retries=3 \
