@@ -1,6 +1,6 @@
 """Glyphs that come with a text, taken as TextGlyphPayload::Parse takes them.
 
-Source: main/protocols/text_glyph_payload.cc and docs/glyph-push.md of the firmware.
+Source: main/protocols/text_glyph_payload.cc and the page glyph-push of the firmware.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Glyphs that a device's font lacks, drawn here and sent with the words that need them.
 
-The wire is version 1 of the firmware's docs/glyph-push.md, checked there by
+The wire is version 1 of the firmware's glyph_push (its page glyph-push), checked there by
 TextGlyphPayload::Parse. Bitmaps and metrics are those that lv_font_conv makes of the same typeface
 with the options of the device's bundle (scripts/build.py of 78/xiaozhi-fonts): rows of pixels,
 packed without a gap, the leftmost in the highest bits.
@@ -13,6 +13,7 @@ import logging
 import threading
 import unicodedata
 from base64 import b64encode
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.util import find_spec
@@ -37,6 +38,9 @@ MAX_CACHED: Final = 4_096
 
 SIMPLIFIED: Final = 2
 """The typeface's number in the collection: Japanese, Korean, simplified Chinese, …"""
+
+DRAW_S: Final = 0.1
+"""Audio may wait behind the text. What is drawn later is there for the next one."""
 
 _ROWS: Final = frozenset((0xA1, 0xA3, 0xA4, 0xA5, *range(0xB0, 0xD8)))
 """Of GB 2312: punctuation, full-width forms, both kana, and the 3,755 most usual characters.
@@ -67,7 +71,10 @@ class TextFont:
         lacking = [each for each in dict.fromkeys(text) if self._lacks(each)]
         if not lacking or not _usable():
             return None
-        return await asyncio.to_thread(self._push, lacking)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(DRAW_S):
+                return await asyncio.to_thread(self._push, lacking)
+        return None
 
     def _lacks(self, character: str) -> bool:
         if ord(character) < 0x100 or unicodedata.category(character)[0] in "CZ":
