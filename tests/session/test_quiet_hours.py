@@ -261,11 +261,11 @@ async def test_reminders_are_said_and_messages_wait_for_the_morning(
         parts(home.talk)[1].rest()
         call = home.link.call
 
-        def noted(work: Any) -> Any:  # noqa: ANN401  as the link has it
+        def counted(work: Any) -> Any:  # noqa: ANN401 - of the link
             looks.append(now())
             return call(work)
 
-        monkeypatch.setattr(home.link, "call", noted)
+        monkeypatch.setattr(home.link, "call", counted)
         await asyncio.sleep(6.9 * HOURS)
         assert len(looks) <= 2, "the end of the reminder; nothing changes, so nothing is read"
         assert await home.state(message) is State.PENDING

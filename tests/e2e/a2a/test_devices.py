@@ -16,6 +16,8 @@ from firmware_test_client.mcp.properties import Property
 from tests.e2e.a2a.support import VERSIONS
 from tests.e2e.harness import RunningServer, serving, settings
 from tests.e2e.stages import knows_tool
+from tests.e2e.test_api_reached import night
+from tests.e2e.test_mqtt import MQTT
 from tests.support.a2a_client import (
     OTHER,
     TOKEN,
@@ -30,6 +32,7 @@ from tests.support.a2a_client import (
 )
 from tests.support.waiting import until
 from vixio.testing import ScriptedAgentBackend, ScriptedASR, ScriptedTTS, ScriptedVAD
+from vixio.transports.xiaozhi import standing
 
 LONG = "One, two, three, four, five, six, seven, eight, nine, ten, eleven, twelve, thirteen. " * 3
 
@@ -141,6 +144,24 @@ async def test_its_tools() -> None:
             assert state_of(task) == "FAILED", data
             assert words in words_of(task), data
         assert home.lamp == [30]
+
+
+async def test_an_idle_device_that_is_not_made_to_speak(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(standing, "ROUSE_S", 0.3)
+    hours, ends = night()
+    quiet = {"time_zone": "UTC", "quiet_hours": hours}
+    for assistant, state, words in (
+        (quiet, "FAILED", f"Quiet hours until {ends}; nothing was said."),
+        ({}, "COMPLETED", "Shown on its screen: it cannot be made to speak while it is idle."),
+    ):
+        async with house(mqtt=MQTT, assistant=assistant) as home:
+            await home.device.disconnect()
+            session = home.server.session(home.device.config.device_id)
+            assert session is not None
+            await until(lambda its=session.connection: not its.awake, what="idle")  # type: ignore[misc]
+            task = await home.client().send({"data": {"skill": "speak", "text": "Dinner."}})
+            assert state_of(task) == state
+            assert words in (words_of(task) if state == "FAILED" else answer_of(task))
 
 
 async def test_what_is_not_allowed() -> None:
