@@ -152,7 +152,7 @@ $(BROKERS_STAMP): $(BROKER_LOCKS) $(wildcard tests/brokers/trustgraph_*.txt) | $
 	TARGET=$(BROKERS)/trustgraph_pulsar scripts/install_lock.sh $(VENV) tests/brokers/trustgraph_pulsar.txt
 	@touch $@
 
-test-brokers: setup-dev ## pytest of tool services on a real NATS, RabbitMQ and Pulsar (a Debian package)
+test-brokers: setup-dev ## pytest of tool services on a real NATS, RabbitMQ and Pulsar, of MQTT devices on Mosquitto (Debian packages)
 	$(SCHEDULE) brokers $(BEHIND)
 
 test-cluster: setup-dev ## pytest of several nodes: a real NATS, PostgreSQL and haproxy, all of it killed and hung

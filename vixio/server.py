@@ -26,7 +26,7 @@ from vixio.composition.engine import EngineBuilder
 from vixio.composition.info import about
 from vixio.composition.languages import log_gaps
 from vixio.composition.operations import Operations
-from vixio.composition.ports import admission_settings, make_mqtt, xiaozhi_settings
+from vixio.composition.ports import admission_settings, broker_routes, make_mqtt, xiaozhi_settings
 from vixio.composition.reload import ReadSettings, Reloader, on_hangup, reloaded
 from vixio.composition.run import ServerLog, StopRequest, run, stop_on_signals, warn_of_workers
 from vixio.composition.server_providers import ServerProviders
@@ -186,6 +186,8 @@ class Server:
         self.readiness = self._operations.readiness
         self.readiness.add("database", self.registry.problem)
         self.readiness.add("cluster", cluster.problem)
+        if self.mqtt is not None and settings.mqtt is not None and settings.mqtt.broker is not None:
+            self.readiness.add("mqtt", self.mqtt.carrier.problem)
         self.readiness.add("memory", self._shared.memory_opening)
         apis = make_api(
             self, self._device_services, self._conversations, self._operations, self._context.secret
@@ -262,12 +264,15 @@ class Server:
                     *self._device_services.firmware.routes(),
                     *(self.vision.routes(self._is_live) if self.vision else ()),
                     *(route for mount in self._mounts for route in mount.routes()),
+                    *broker_routes(self.settings, self.mqtt),
                 ],
                 self._context,
                 self._upgrades,
                 (lambda: mqtt.port) if (mqtt := self.mqtt) else None,
             )
             await self.http.start()
+            if self.mqtt is not None:
+                await self.mqtt.carrier.begin()
         except BaseException:
             await self.stop()
             raise

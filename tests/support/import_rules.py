@@ -174,6 +174,20 @@ RULES = (
     ),
     Rule("vixio.transports", alone=True),
     Rule("vixio.transports.admission", ("vixio.core",)),
+    # Its front and its broker keep a connection up as tools and nodes do.
+    Rule(
+        "vixio.transports.xiaozhi.mqtt",
+        (
+            "vixio.core",
+            "vixio.transports.admission",
+            "vixio.transports.xiaozhi",
+            "vixio.bus.address",
+            "vixio.bus.errors",
+            "vixio.bus.tls",
+            "vixio.bus.upkeep",
+        ),
+        ("cryptography",),
+    ),
     Rule(
         "vixio.transports.*",
         ("vixio.core", "vixio.audio.codec", "vixio.audio.echo", "vixio.transports.admission"),

@@ -21,7 +21,7 @@ BACKENDS: Final = {
 }
 """Scheme of a URL → the backend for it."""
 
-_ENCRYPTED: Final = frozenset({"tls", "wss", "amqps", "pulsar+ssl"})
+_ENCRYPTED: Final = frozenset({"tls", "wss", "amqps", "pulsar+ssl", "mqtts"})
 
 
 @dataclass(frozen=True, slots=True)

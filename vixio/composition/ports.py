@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
@@ -20,6 +20,10 @@ from vixio.web.http.public_url import HttpAddress
 from vixio.web.http.vision_service import VisionService
 
 if TYPE_CHECKING:
+    from starlette.routing import Route
+
+    from vixio.bus.address import BrokerAddress
+    from vixio.settings.mqtt import BrokerSection
     from vixio.transports.xiaozhi.transport import XiaozhiTransport
 
 
@@ -76,15 +80,48 @@ def make_mqtt(
     from vixio.transports.xiaozhi.mqtt.carrier import MqttCarrier, MqttSettings
     from vixio.transports.xiaozhi.transport import XiaozhiTransport
 
-    mqtt = settings.mqtt
+    mqtt, broker = settings.mqtt, settings.mqtt.broker
     ports = MqttSettings(
         host=wire.host,
         port=mqtt.port,
         udp_port=mqtt.udp_port + max(0, worker - 1) if mqtt.udp_port else 0,
         udp_address=mqtt.udp_address,
         share_port=wire.share_port,
+        broker=broker_address(broker) if broker is not None else None,
+        device_login=(broker.device_username, broker.device_password.get_secret_value())
+        if broker is not None and broker.front
+        else None,
     )
     return XiaozhiTransport(wire, admission, MqttCarrier(ports, admission))
+
+
+def broker_routes(settings: Settings, mqtt: XiaozhiTransport | None) -> Sequence[Route]:
+    """Return the route at which a broker asks whether a device may connect to it, if one does."""
+    broker = settings.mqtt.broker if settings.mqtt is not None else None
+    if mqtt is None or broker is None or broker.front:
+        return ()
+    from vixio.transports.xiaozhi.mqtt.carrier import MqttCarrier
+    from vixio.web.http.routes.mqtt import mqtt_routes
+
+    assert isinstance(mqtt.carrier, MqttCarrier)  # noqa: S101  make_mqtt has made it
+    secret = broker.secret.get_secret_value()
+    return mqtt_routes(mqtt.carrier.may_connect, secret, mqtt.admission.counters)
+
+
+def broker_address(broker: BrokerSection) -> BrokerAddress:
+    """Return where the broker of devices is, with the server's login."""
+    from vixio.bus.address import BrokerAddress, TlsFiles
+    from vixio.transports.xiaozhi.mqtt.broker import PORTS
+
+    place = urlsplit(broker.url)
+    host = f"[{place.hostname}]" if ":" in str(place.hostname) else place.hostname
+    return BrokerAddress(
+        place.scheme,
+        (f"{host}:{place.port or PORTS[place.scheme]}",),
+        user=broker.username,
+        password=broker.password.get_secret_value(),
+        tls=TlsFiles(broker.tls.ca, broker.tls.cert, broker.tls.key),
+    )
 
 
 def own_names(settings: Settings) -> tuple[str, ...]:
@@ -130,6 +167,7 @@ def ota_settings(
         zone=zone,
         mqtt_port=(lambda: public_port) if mqtt_port and public_port else mqtt_port,
         mqtt_address=mqtt.address if mqtt is not None else "",
+        mqtt_elsewhere=mqtt is not None and not mqtt.fronted,
     )
 
 

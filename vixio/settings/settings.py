@@ -143,7 +143,7 @@ class Settings(Section):
     @model_validator(mode="after")
     def _mqtt_goes_with_the_rest(self) -> Self:
         if self.mqtt is not None:
-            self.mqtt.check_beside(self.server)
+            self.mqtt.check_beside(self.server, clustered=self.cluster is not None)
         return self
 
     @model_validator(mode="before")

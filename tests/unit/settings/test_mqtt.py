@@ -9,6 +9,9 @@ import pytest
 from vixio.settings import Settings
 from vixio.settings.mqtt import MqttSection
 
+FRONT = {"url": "mqtt://h", "password": "p", "device_password": "d"}
+DIRECT = {"url": "mqtt://h", "password": "p", "front": False, "secret": "sixteen bytes or more"}
+
 
 def settings(**sections: Any) -> Settings:  # noqa: ANN401 - values of a file
     return Settings.model_validate({"mqtt": {}, **sections})
@@ -57,6 +60,16 @@ def test_a_host_that_devices_can_use(address: str) -> None:
         ({"mqtt": {"port": 8003}}, "server.http_port is 8003 too"),
         ({"mqtt": {"port": 8883}}, "devices speak TLS at port 8883"),
         ({"mqtt": {"devices": "some"}}, "'all' or 'chosen'"),
+        ({"mqtt": {"broker": {"url": "amqp://h", "password": "p"}}}, "a URL such as mqtt://"),
+        ({"mqtt": {"broker": {**FRONT, "url": "mqtt://me:p@h"}}}, "without a login"),
+        ({"mqtt": {"broker": {"url": "mqtt://h", "password": "p"}}}, "connects devices"),
+        ({"mqtt": {"broker": {**FRONT, "device_username": "vixio-server"}}}, "of their own"),
+        ({"mqtt": {"broker": {**FRONT, "front": False}}}, "at least 16 bytes"),
+        ({"mqtt": {"broker": DIRECT}}, "the broker's address, as they reach it"),
+        (
+            {"server": {"workers": 2}, "mqtt": {"address": "h", "broker": DIRECT}},
+            "several workers or nodes need the front",
+        ),
     ],
 )
 def test_what_does_not_go(sections: dict[str, Any], said: str) -> None:
@@ -76,3 +89,14 @@ def test_what_does_not_go(sections: dict[str, Any], said: str) -> None:
 )
 def test_what_goes(sections: dict[str, Any]) -> None:
     assert settings(**sections).mqtt is not None
+
+
+def test_a_broker_of_ones_own() -> None:
+    section = settings(mqtt={"broker": FRONT}, server={"workers": 4}).mqtt
+    assert section is not None
+    assert section.fronted
+    # Devices speak TLS at 8883, and a broker there may.
+    elsewhere = settings(mqtt={"address": "h", "port": 8883, "broker": DIRECT}).mqtt
+    assert elsewhere is not None
+    assert not elsewhere.fronted
+    assert "sixteen" not in repr(elsewhere)

@@ -19,7 +19,8 @@ async def try_mqtt(settings: Settings) -> str:
     section, server = settings.mqtt, settings.server
     if section is None:
         return "off: devices come by WebSocket, and are reached while they are connected (mqtt)"
-    for key, port in (("mqtt.port", section.port), ("mqtt.udp_port", section.udp_port)):
+    own = [("mqtt.port", section.port)] if section.fronted else []
+    for key, port in (*own, ("mqtt.udp_port", section.udp_port)):
         if (error := await taken(server.host, port, key, udp="udp" in key)) is not None:
             page = await asyncio.to_thread(health, server.host, server.http_port)
             if port not in page.get("ports", ()):
@@ -28,7 +29,12 @@ async def try_mqtt(settings: Settings) -> str:
     if host:
         await _resolve(host)
     at = host or "the address through which each comes"
-    return f"{section.devices} devices, at {at}: ports {section.port} and {section.udp_port} (UDP)"
+    found = f"{section.devices} devices, at {at}: ports {section.port} and {section.udp_port} (UDP)"
+    if section.broker is not None:
+        from vixio.cli.diagnostics.check_broker import try_broker
+
+        found += f"; {await try_broker(section.broker)}"
+    return found
 
 
 async def _resolve(host: str) -> None:

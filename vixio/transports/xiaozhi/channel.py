@@ -133,3 +133,10 @@ class Carrier(ABC):
     @abstractmethod
     def stats(self) -> dict[str, int]:
         """Return gauges for health pages."""
+
+    def problem(self) -> str:
+        """Return why devices cannot be served now, for readiness; empty: they can."""
+        return ""
+
+    async def begin(self) -> None:  # noqa: B027 - optional
+        """Do what needs the server's HTTP port, which is open now."""

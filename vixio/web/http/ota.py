@@ -62,7 +62,8 @@ class OtaSettings:
     ``public_url``: of the whole server, for pages that show one; empty: as for the WebSocket.
     ``zone``: the time zone that devices show, asked for each answer; None: that of the machine.
     ``mqtt_port``: of MQTT as devices reach it; None: there is none. ``mqtt_address``: its host name
-    or IPv4 address; empty: the host of the WebSocket's URL.
+    or IPv4 address; empty: the host of the WebSocket's URL. ``mqtt_elsewhere``: it is a broker's,
+    not that of the audio.
     """
 
     websocket_port: int = 8000
@@ -76,6 +77,7 @@ class OtaSettings:
     zone: Callable[[], ZoneInfo | None] = lambda: None
     mqtt_port: Callable[[], int] | None = None
     mqtt_address: str = ""
+    mqtt_elsewhere: bool = False
 
     def __post_init__(self) -> None:
         if self.websocket_version not in (1, 2, 3):
@@ -234,12 +236,14 @@ def ota_answer(
         "token": decision.token or NONE_NEEDED,
     }
     if decision.mqtt and identity is not None and settings.mqtt_port is not None:
-        host = settings.mqtt_address or _host(answer["websocket"]["url"])
-        if host and identity.client_id and not set("+#") & set(identity.device_id):
+        own = _host(answer["websocket"]["url"])
+        host = settings.mqtt_address or own
+        audio = own if settings.mqtt_elsewhere else host
+        if audio and identity.client_id and not set("+#") & set(identity.device_id):
             answer["mqtt"] = {
                 "endpoint": f"{host}:{settings.mqtt_port()}",
                 "client_id": identity.device_id,
-                "username": user_name(identity.client_id, host),
+                "username": user_name(identity.client_id, audio),
                 "password": answer["websocket"]["token"],
                 "keepalive": MQTT_KEEPALIVE_S,
                 "publish_topic": f"{UP_TOPIC}{identity.device_id}",

@@ -1,12 +1,13 @@
-"""Devices over MQTT and UDP, with a broker of its own: the listener."""
+"""Devices over MQTT and UDP: by the listener, which is a broker, or by one of the operator's."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 
 from vixio.core.tasks import cancel_and_wait
 from vixio.transports.admission.admission import Admission
@@ -14,9 +15,13 @@ from vixio.transports.admission.connection_tracker import TrackedConnection
 from vixio.transports.admission.identity import Identity, read_user_name
 from vixio.transports.xiaozhi.channel import Carrier, Serve
 from vixio.transports.xiaozhi.mqtt.channel import MqttChannel
-from vixio.transports.xiaozhi.mqtt.link import TOO_MUCH
-from vixio.transports.xiaozhi.mqtt.listener import ConnectCode, MqttLink, MqttListener
+from vixio.transports.xiaozhi.mqtt.link import TOO_MUCH, Link
+from vixio.transports.xiaozhi.mqtt.listener import ConnectCode, MqttListener
 from vixio.transports.xiaozhi.mqtt.udp import UdpPort
+
+if TYPE_CHECKING:
+    from vixio.bus.address import BrokerAddress
+    from vixio.transports.xiaozhi.mqtt.direct import Direct
 
 SERVE_GRACE_S: Final = 2.0
 """For the sessions of closed devices to end by themselves when the port is closed."""
@@ -37,6 +42,11 @@ class MqttSettings:
     udp_port: int = 8884
     udp_address: str = ""
     share_port: bool = False
+    broker: BrokerAddress | None = None
+    """None: the listener is the broker. Its login is the server's."""
+    device_login: tuple[str, str] | None = None
+    """User and password under which devices are connected to the broker; None: they connect to it
+    themselves, at ``port``."""
 
 
 class MqttCarrier(Carrier):
@@ -45,20 +55,27 @@ class MqttCarrier(Carrier):
     def __init__(self, settings: MqttSettings, admission: Admission) -> None:
         self._settings = settings
         self._admission = admission
-        self._listener = MqttListener(
-            settings.host,
-            settings.port,
-            self,
-            counters=admission.counters,
-            refused=admission.refused,
-            limits=admission.limits,
-            shared=settings.share_port,
-        )
+        self._listener = self._make_listener()
         self._udp = UdpPort(admission.counters, admission.limits)
         self._serve: Serve | None = None
-        self._channels: dict[MqttLink, MqttChannel] = {}
-        self._identities: dict[MqttLink, Identity] = {}
+        self._channels: dict[Link, MqttChannel] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+
+    def problem(self) -> str:
+        """Return why devices cannot be served, for readiness; empty: they can."""
+        return self._listener.problem()
+
+    async def begin(self) -> None:
+        """Connect to a broker that asks over HTTP about the server itself."""
+        if not isinstance(self._listener, MqttListener):
+            await self._listener.begin()
+
+    def may_connect(self, client_id: str, username: str, password: str, peer: str) -> bool:
+        """Return whether a broker to which devices connect themselves may admit a client."""
+        server: MqttListener | Direct = self._listener
+        return not isinstance(server, MqttListener) and server.may_connect(
+            client_id, username, password, peer
+        )
 
     @property
     def port(self) -> int:
@@ -103,13 +120,13 @@ class MqttCarrier(Carrier):
         """Count a connection."""
         return self._admission.tracker.arrive(peer)
 
-    def admit(self, link: MqttLink) -> ConnectCode:
+    def admit(self, link: Link) -> ConnectCode:
         """Decide whether the device may connect, as at the WebSocket."""
         client_id, _ = read_user_name(link.username)
         identity = Identity.stated(link.client_id, client_id, link.password)
         refusal = self._admission.check(identity, link.tracked, standing=True)
         if refusal is None:
-            self._identities[link] = identity
+            link.identity = identity
             return ConnectCode.ACCEPTED
         self._admission.refused(refusal.reason, link.tracked.address, identity.device_id)
         if refusal.status == 401:
@@ -118,10 +135,10 @@ class MqttCarrier(Carrier):
             return ConnectCode.IDENTIFIER_REJECTED
         return ConnectCode.NOT_AUTHORISED if refusal.status == 403 else ConnectCode.UNAVAILABLE
 
-    def opened(self, link: MqttLink) -> None:
+    def opened(self, link: Link) -> None:
         """Serve an admitted device."""
         assert self._serve is not None  # noqa: S101  start() sets it before listening
-        identity = self._identities.pop(link)
+        identity = link.identity
         _, host = read_user_name(link.username)
         host = self._settings.udp_address or host or link.own_host
         channel = MqttChannel(self, link, identity, self._udp, host)
@@ -129,12 +146,12 @@ class MqttCarrier(Carrier):
         self._admission.admit(identity.device_id)
         self._spawn(self._run(self._serve, channel))
 
-    def received(self, link: MqttLink, payload: bytes) -> None:
+    def received(self, link: Link, payload: bytes) -> None:
         """Give a message to its channel."""
         if (channel := self._channels.get(link)) is not None:
             channel.received(payload)
 
-    def ended(self, link: MqttLink, why: str) -> None:
+    def ended(self, link: Link, why: str) -> None:
         """Make room for another device."""
         if why == TOO_MUCH:
             self._admission.tracker.penalise(link.tracked)
@@ -156,6 +173,34 @@ class MqttCarrier(Carrier):
             _log.warning("connection cut off", extra=fields)
         self._admission.tracker.penalise(channel.tracked)
         self._spawn(channel.close())
+
+    def _make_listener(self) -> MqttListener | Direct:
+        settings, admission = self._settings, self._admission
+        make: Callable[..., MqttListener] = MqttListener
+        if settings.broker is not None and settings.device_login is None:
+            from vixio.transports.xiaozhi.mqtt.direct import Direct
+
+            return Direct(
+                settings.broker,
+                settings.port,
+                self,
+                counters=admission.counters,
+                refused=admission.refused,
+                limits=admission.limits,
+            )
+        if settings.broker is not None and settings.device_login is not None:
+            from vixio.transports.xiaozhi.mqtt.front import Front
+
+            make = partial(Front, settings.broker, *settings.device_login)
+        return make(
+            settings.host,
+            settings.port,
+            self,
+            counters=admission.counters,
+            refused=admission.refused,
+            limits=admission.limits,
+            shared=settings.share_port,
+        )
 
     async def _run(self, serve: Serve, channel: MqttChannel) -> None:
         try:

@@ -14,7 +14,7 @@ from vixio.transports.admission.identity import Identity
 from vixio.transports.xiaozhi.channel import Channel, ChannelListener
 from vixio.transports.xiaozhi.framing import Codec, Version, build_frame, parse_frame
 from vixio.transports.xiaozhi.inbox import Inbox
-from vixio.transports.xiaozhi.mqtt.listener import MqttLink
+from vixio.transports.xiaozhi.mqtt.link import Link
 from vixio.transports.xiaozhi.mqtt.udp import UdpAudio, UdpPort
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class MqttChannel(Channel):
     def __init__(
         self,
         owner: MqttCarrier,
-        link: MqttLink,
+        link: Link,
         identity: Identity,
         udp: UdpPort,
         udp_host: str,

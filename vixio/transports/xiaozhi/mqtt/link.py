@@ -12,12 +12,12 @@ import re
 import socket
 from enum import Enum, auto
 from math import inf
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from vixio.core.errors import ConnectionClosed
 from vixio.core.waiters import Waiters
 from vixio.transports.admission.connection_tracker import TrackedConnection
-from vixio.transports.admission.identity import MAX_ID_CHARS, UP_TOPIC
+from vixio.transports.admission.identity import MAX_ID_CHARS, UP_TOPIC, Identity
 from vixio.transports.xiaozhi.mqtt.packets import (
     PINGRESP,
     BadPacket,
@@ -39,6 +39,7 @@ from vixio.transports.xiaozhi.websocket.link import SEND_BUFFER_BYTES, WRITE_HIG
 from vixio.transports.xiaozhi.websocket.quota import InputQuota, Verdict
 
 if TYPE_CHECKING:
+    from vixio.transports.xiaozhi.mqtt.direct import DirectLink
     from vixio.transports.xiaozhi.mqtt.listener import MqttListener
 
 DOWN_TOPIC: Final = "vixio/down/"
@@ -61,8 +62,12 @@ TOO_MUCH: Final = "too_much"
 """Reasons of :meth:`MqttOwner.ended`, besides those of violations: by the server, by a DISCONNECT,
 by the end of TCP, for silence, and for more than the limits of messages."""
 
-_CLIENT_ID: Final = re.compile(rf'[ -"$-*,-.0-~]{{1,{MAX_ID_CHARS}}}')
+CLIENT_ID: Final = re.compile(rf'[ -"$-*,-.0-~]{{1,{MAX_ID_CHARS}}}')
 """Printable ASCII that is one level of a topic and no wildcard (§4.7.1)."""
+
+
+Link: TypeAlias = "MqttLink | DirectLink"
+"""A device's connection, to this server or to a broker."""
 
 
 class MqttOwner(Protocol):
@@ -71,25 +76,27 @@ class MqttOwner(Protocol):
     def arrived(self, peer: str) -> TrackedConnection | None:
         """Count a new connection; None turns it away at once."""
 
-    def admit(self, link: MqttLink) -> ConnectCode:
+    def admit(self, link: Link) -> ConnectCode:
         """Decide on a CONNECT, and count and log its refusal."""
 
-    def opened(self, link: MqttLink) -> None:
+    def opened(self, link: Link) -> None:
         """The device has been told that it is admitted."""
 
-    def received(self, link: MqttLink, payload: bytes) -> None:
+    def received(self, link: Link, payload: bytes) -> None:
         """Take a message of the device, at most :data:`MAX_MESSAGE_BYTES`."""
 
-    def ended(self, link: MqttLink, why: str) -> None:
+    def ended(self, link: Link, why: str) -> None:
         """Nothing more comes from this link, or can be sent. Once for each that was opened."""
 
     def left(self, tracked: TrackedConnection) -> None:
         """The connection is over. Once for each arrival."""
 
 
-class _State(Enum):
+class State(Enum):
     CONNECTING = auto()
     """No CONNECT so far."""
+    JOINING = auto()
+    """Admitted, and not told so yet; what arrives is kept."""
     OPEN = auto()
     ENDING = auto()
     """What is written is being sent; what arrives is dropped."""
@@ -110,6 +117,7 @@ class MqttLink(asyncio.BufferedProtocol):
         "_tcp",
         "_writable",
         "client_id",
+        "identity",
         "last_heard",
         "password",
         "peer",
@@ -118,6 +126,8 @@ class MqttLink(asyncio.BufferedProtocol):
         "username",
     )
 
+    identity: Identity
+    """For the owner, which sets it."""
     tracked: TrackedConnection
     last_heard: float
     """When a whole packet arrived, on the loop's clock."""
@@ -128,7 +138,7 @@ class MqttLink(asyncio.BufferedProtocol):
         self.client_id = self.username = self.password = self.peer = ""
         self._listener = listener
         self._tcp: asyncio.Transport
-        self._state = _State.CONNECTING
+        self._state = State.CONNECTING
         self._packets = PacketReader()
         self.quota = InputQuota(listener.limits)
         self._limit = CONNECT_TIMEOUT_S
@@ -172,7 +182,7 @@ class MqttLink(asyncio.BufferedProtocol):
 
     async def close(self) -> None:
         """Send what is written, then end TCP; by force after a while. Idempotent."""
-        if self._state is _State.CONNECTING:
+        if self._state is State.CONNECTING:
             self.abort()
         else:
             self._finish(CLOSED)
@@ -190,18 +200,18 @@ class MqttLink(asyncio.BufferedProtocol):
         if now - self.last_heard < self._limit:
             return
         match self._state:
-            case _State.CONNECTING:
+            case State.CONNECTING:
                 self._fail("no_connect")
-            case _State.ENDING:
+            case State.ENDING:
                 self.abort()
-            case _State.OPEN if self._tcp.is_reading():
+            case State.OPEN if self._tcp.is_reading():
                 self._listener.counters.add(f"mqtt.closed.{KEEPALIVE}")  # a device without power
                 self._end(KEEPALIVE)
                 self.abort()
 
     def turn_away(self, code: ConnectCode) -> None:
         """Answer before the CONNECT, and close."""
-        self._state = _State.ENDING
+        self._state = State.ENDING
         self._tcp.write(connack(code))
         self._tcp.close()
 
@@ -229,11 +239,14 @@ class MqttLink(asyncio.BufferedProtocol):
         """Take the packets that are complete."""
         if self._is_over():
             self._drop(nbytes)
-            return
+        else:
+            self._feed(memoryview(self._listener.read_buffer)[:nbytes])
+
+    def _feed(self, data: bytes | memoryview) -> None:
         try:
-            for packet in self._packets.feed(memoryview(self._listener.read_buffer)[:nbytes]):
+            for packet in self._packets.feed(data):
                 self._take(packet)
-                if self._is_over():
+                if self._is_over() or self._state is State.JOINING:
                     return
         except BadPacket as bad:
             self._fail(bad.reason, bad.code)
@@ -261,11 +274,11 @@ class MqttLink(asyncio.BufferedProtocol):
     # ── packets ─────────────────────────────────────────────────────────────────────────────────
 
     def _is_over(self) -> bool:
-        return self._state is _State.ENDING or self._tcp.is_closing()
+        return self._state is State.ENDING or self._tcp.is_closing()
 
     def _take(self, packet: Packet) -> None:
         self.last_heard = self._listener.loop.time()
-        if self._state is _State.CONNECTING:
+        if self._state is State.CONNECTING:
             self._connect(packet)
             return
         verdict = self.quota.judge_message(len(packet.body), self.last_heard)
@@ -299,7 +312,7 @@ class MqttLink(asyncio.BufferedProtocol):
         if packet.kind != Kind.CONNECT:  # [MQTT-3.1.0-1]
             raise BadPacket("no_connect")
         connect = read_connect(packet)
-        if not _CLIENT_ID.fullmatch(connect.client_id):  # [MQTT-3.1.3-9]
+        if not CLIENT_ID.fullmatch(connect.client_id):  # [MQTT-3.1.3-9]
             raise BadPacket("client_id", ConnectCode.IDENTIFIER_REJECTED)
         self.client_id = connect.client_id
         self.username = connect.username
@@ -309,19 +322,28 @@ class MqttLink(asyncio.BufferedProtocol):
         if code is not ConnectCode.ACCEPTED:
             self._refuse(code)
             return
-        self._limit = connect.keepalive * KEEPALIVE_FACTOR or inf
         self._packets.limit = MAX_MESSAGE_BYTES
-        self._tcp.write(connack(code))
-        self._state = _State.OPEN
+        self._accept(connect.keepalive)
+
+    def _accept(self, keepalive: int) -> None:
+        """Tell the device that it is admitted, and the owner."""
+        self._limit = keepalive * KEEPALIVE_FACTOR or inf
+        self.last_heard = self._listener.loop.time()
+        self._tcp.write(connack(ConnectCode.ACCEPTED))
+        self._state = State.OPEN
         self._listener.owner.opened(self)
 
     def _published(self, packet: Packet) -> None:
         message = read_publish(packet)
         if message.topic != UP_TOPIC + self.client_id:
             raise BadPacket("topic")
-        self._listener.owner.received(self, message.payload)
+        self._pass_on(message.payload)
         if message.packet_id:
             self._reply(acknowledge(Kind.PUBACK, message.packet_id))
+
+    def _pass_on(self, payload: bytes) -> None:
+        """Take a message of the device."""
+        self._listener.owner.received(self, payload)
 
     def _reply(self, answer: bytes) -> None:
         if self._full:  # else a peer that asks and never reads would fill the memory
@@ -332,7 +354,7 @@ class MqttLink(asyncio.BufferedProtocol):
 
     def _fail(self, reason: str, code: ConnectCode | None = None) -> None:
         """Count and log a violation, and end the connection."""
-        what = "closed" if self._state is _State.OPEN else "refused"
+        what = "closed" if self._state is State.OPEN else "refused"
         self._listener.counters.add(f"mqtt.{what}.{reason}")
         self._listener.refused(f"mqtt_{reason}", self.tracked.address, self.client_id)
         if code is not None:
@@ -358,9 +380,9 @@ class MqttLink(asyncio.BufferedProtocol):
 
     def _end(self, why: str) -> None:
         """Take and send nothing more; tell the owner once."""
-        if self._state is _State.ENDING:
+        if self._state is State.ENDING:
             return
-        opened, self._state = self._state is _State.OPEN, _State.ENDING
+        opened, self._state = self._state is State.OPEN, State.ENDING
         self._limit = CLOSE_TIMEOUT_S
         self.last_heard = self._listener.loop.time()
         self._writable.wake()

@@ -81,7 +81,7 @@ class MqttListener:
                 answer=connack(ConnectCode.UNAVAILABLE),
             )
             self._server = await self.loop.create_server(
-                lambda: MqttLink(self), sock=listener, backlog=BACKLOG
+                self.make_link, sock=listener, backlog=BACKLOG
             )
         except OSError as error:
             raise port_error(self._host, self._port, "mqtt.port", error) from None
@@ -96,6 +96,14 @@ class MqttListener:
         server.close()
         await asyncio.gather(*(link.close() for link in self._links))
         await server.wait_closed()
+
+    def make_link(self) -> MqttLink:
+        """Return the protocol of a new connection."""
+        return MqttLink(self)
+
+    def problem(self) -> str:
+        """Return why devices cannot be served, for readiness; empty: they can."""
+        return ""
 
     # ── what links call ─────────────────────────────────────────────────────────────────────────
 

@@ -1,4 +1,5 @@
-"""The server's side of MQTT 3.1.1: bytes in, packets out, bytes to send.
+"""MQTT 3.1.1, the server's side and as much of the client's as a front of a broker needs: bytes in,
+packets out, bytes to send.
 
 After the OASIS standard of 29 October 2014
 (https://docs.oasis-open.org/mqtt/mqtt/v3.1.1/os/mqtt-v3.1.1-os.html); § and [MQTT-…] are its
@@ -8,7 +9,7 @@ sessions, no retained messages. Clients of MQTT 3.1 differ in the name and the l
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Final, NamedTuple
@@ -81,21 +82,28 @@ class Connect:
 
 
 class Publish(NamedTuple):
-    """A message. ``packet_id``: to acknowledge (QoS 1), or 0 (QoS 0)."""
+    """A message. ``packet_id``: to acknowledge (QoS 1), or 0 (QoS 0). ``retained``: to a broker,
+    that it is to be kept; from it, that it was, since some other time."""
 
     topic: str
     payload: bytes
     packet_id: int
+    retained: bool = False
 
 
 class PacketReader:
-    """Divides a stream into packets. ``limit``: bytes of one, without its header of 2 to 5."""
+    """Divides a stream into packets. ``limit``: bytes of one, without its header of 2 to 5.
 
-    __slots__ = ("_rest", "limit")
+    ``skip``: a larger one is left out, else it is an error.
+    """
 
-    def __init__(self) -> None:
-        self.limit = MAX_CONNECT_BYTES
+    __slots__ = ("_rest", "_skip", "_skipping", "limit")
+
+    def __init__(self, limit: int = MAX_CONNECT_BYTES, *, skip: bool = False) -> None:
+        self.limit = limit
         self._rest = bytearray()
+        self._skip = skip
+        self._skipping = 0  # bytes of such a packet that are still to come
 
     def feed(self, data: bytes | bytearray | memoryview) -> Iterator[Packet]:
         """Yield the packets that are complete. Raises BadPacket, after which nothing is to be fed.
@@ -104,19 +112,25 @@ class PacketReader:
         """
         rest = self._rest
         rest += data
-        while (header := self._header()) is not None:
+        while (header := self._next()) is not None:
             start, size = header
             if size > self.limit:
-                raise BadPacket("too_large")
+                if not self._skip:
+                    raise BadPacket("too_large")
+                self._skipping = start + size
+                continue
             if len(rest) < start + size:
                 return
             first, body = rest[0], bytes(rest[start : start + size])
             del rest[: start + size]
             yield Packet(first >> 4, first & 0x0F, body)
 
-    def _header(self) -> tuple[int, int] | None:
+    def _next(self) -> tuple[int, int] | None:
         """Return the bytes of the header and those that follow it (§2.2.3); None: too few came."""
         rest, size = self._rest, 0
+        skipped = min(self._skipping, len(rest))
+        del rest[:skipped]
+        self._skipping -= skipped
         for at in range(1, min(len(rest), 5)):
             size |= (rest[at] & 0x7F) << 7 * (at - 1)
             if rest[at] < 0x80:
@@ -198,7 +212,7 @@ def read_connect(packet: Packet) -> Connect:
 
 
 def read_publish(packet: Packet) -> Publish:
-    """Read a PUBLISH (§3.3). Raises BadPacket: ``qos2``, ``malformed``. RETAIN is ignored."""
+    """Read a PUBLISH (§3.3). Raises BadPacket: ``qos2``, ``malformed``."""
     fields = _Fields(packet, packet.flags)
     qos = packet.flags >> 1 & 0x03
     if qos == 3 or (not qos and packet.flags & 0x08):  # [MQTT-3.3.1-4], [MQTT-3.3.1-2]
@@ -209,7 +223,7 @@ def read_publish(packet: Packet) -> Publish:
     if not topic or "+" in topic or "#" in topic:  # [MQTT-4.7.3-1], [MQTT-3.3.2-2]
         raise BadPacket
     packet_id = fields.packet_id() if qos else 0
-    return Publish(topic, fields.take(fields.left), packet_id)
+    return Publish(topic, fields.take(fields.left), packet_id, bool(packet.flags & 0x01))
 
 
 def read_subscribe(packet: Packet) -> tuple[int, list[str]]:
@@ -239,6 +253,38 @@ def read_empty(packet: Packet) -> None:
     _Fields(packet, 0).end()
 
 
+def read_connack(packet: Packet) -> int:
+    """Read the code of a CONNACK (§3.2): 0, or why not. Raises BadPacket."""
+    fields = _Fields(packet, 0)
+    code = fields.number() & 0xFF  # the other byte says whether there was a session before
+    fields.end()
+    return code
+
+
+def read_suback(packet: Packet) -> bytes:
+    """Read the codes of a SUBACK (§3.9), one for each filter: QoS or 0x80. Raises BadPacket."""
+    fields = _Fields(packet, 0)
+    fields.packet_id()
+    return fields.take(fields.left)
+
+
+def connect(connect: Connect) -> bytes:
+    """Return a CONNECT with a clean session and without a will (§3.1)."""
+    login = (connect.client_id, connect.username, connect.password)
+    return _packet(
+        Kind.CONNECT,
+        b"\0\4MQTT\4\xc2",
+        connect.keepalive.to_bytes(2, "big"),
+        *map(_string, login),
+    )
+
+
+def subscribe(packet_id: int, topics: Iterable[str]) -> bytes:
+    """Return a SUBSCRIBE of QoS 0 (§3.8)."""
+    filters = (_string(topic) + b"\0" for topic in topics)
+    return _packet(Kind.SUBSCRIBE, packet_id.to_bytes(2, "big"), *filters, flags=0b0010)
+
+
 def connack(code: ConnectCode) -> bytes:
     """Return a CONNACK without a session of before (§3.2)."""
     return _packet(Kind.CONNACK, bytes((0, code)))
@@ -254,8 +300,13 @@ def acknowledge(kind: Kind, packet_id: int, codes: bytes = b"") -> bytes:
     return _packet(kind, packet_id.to_bytes(2, "big"), codes)
 
 
-def _packet(kind: Kind, *parts: bytes) -> bytes:
-    head, size = bytearray((kind << 4,)), sum(map(len, parts))
+def _string(text: str) -> bytes:
+    data = text.encode()
+    return len(data).to_bytes(2, "big") + data
+
+
+def _packet(kind: Kind, *parts: bytes, flags: int = 0) -> bytes:
+    head, size = bytearray((kind << 4 | flags,)), sum(map(len, parts))
     while size > 0x7F:  # §2.2.3
         head.append(size & 0x7F | 0x80)
         size >>= 7
@@ -263,5 +314,7 @@ def _packet(kind: Kind, *parts: bytes) -> bytes:
     return b"".join((head, *parts))
 
 
+PINGREQ: Final = _packet(Kind.PINGREQ)
 PINGRESP: Final = _packet(Kind.PINGRESP)
 """The answer to a PINGREQ (§3.13)."""
+DISCONNECT: Final = _packet(Kind.DISCONNECT)

@@ -12,7 +12,7 @@ from tests.support.waiting import until
 from tests.unit.transports.xiaozhi.support import BOUND_S
 from vixio.core.metrics import Counters
 from vixio.transports.admission.connection_tracker import TrackedConnection
-from vixio.transports.xiaozhi.mqtt.link import MqttLink
+from vixio.transports.xiaozhi.mqtt.link import Link, MqttLink
 from vixio.transports.xiaozhi.mqtt.listener import MqttListener
 from vixio.transports.xiaozhi.mqtt.packets import ConnectCode
 
@@ -89,18 +89,19 @@ class Owner:
         self.arrivals += 1
         return TrackedConnection(None, address=peer)
 
-    def admit(self, link: MqttLink) -> ConnectCode:
+    def admit(self, link: Link) -> ConnectCode:
+        assert isinstance(link, MqttLink)
         self.links.append(link)
         return self.code
 
-    def opened(self, link: MqttLink) -> None:
+    def opened(self, link: Link) -> None:
         assert link is self.links[-1]
 
-    def received(self, link: MqttLink, payload: bytes) -> None:
+    def received(self, link: Link, payload: bytes) -> None:
         assert link in self.links
         self.messages.append(payload)
 
-    def ended(self, link: MqttLink, why: str) -> None:
+    def ended(self, link: Link, why: str) -> None:
         assert link in self.links
         assert not link.publish(b"too late")
         self.ends.append(why)

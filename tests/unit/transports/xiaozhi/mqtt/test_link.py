@@ -395,7 +395,7 @@ async def test_an_aborted_link_ends_once(server: Server) -> None:
 
 async def test_an_owner_may_end_a_link_in_the_middle() -> None:
     class Hasty(Owner):
-        def received(self, link: link_module.MqttLink, payload: bytes) -> None:
+        def received(self, link: link_module.Link, payload: bytes) -> None:
             super().received(link, payload)
             link.abort()
 

@@ -130,9 +130,9 @@ def test_a_bad_connect_is_refused(data: bytes, reason: str) -> None:
     ("data", "expected"),
     [
         (up(b""), Publish(f"vixio/up/{DEVICE}", b"", 0)),
-        (up(b"\0\xff", "a", 0x31), Publish("a", b"\0\xff", 0)),
+        (up(b"\0\xff", "a", 0x31), Publish("a", b"\0\xff", 0, retained=True)),
         (up(b"\0\7\0\1", "a", 0x32), Publish("a", b"\0\1", 7)),
-        (up(b"\xff\xff", "a", 0x3B), Publish("a", b"", 65_535)),
+        (up(b"\xff\xff", "a", 0x3B), Publish("a", b"", 65_535, retained=True)),
     ],
 )
 def test_a_publish_is_read(data: bytes, expected: Publish) -> None:
