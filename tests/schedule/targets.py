@@ -127,7 +127,8 @@ SPOKEN = "tests/console/test_talk.py::test_spoken_words_are_answered_and_a_tool_
 ELSEWHERE = (
     "tests/load/*", "tests/chaos/*", "tests/trace/*", "tests/cluster/*", "tests/brokers/*",
     "tests/models/*", "tests/ray/*", "tests/a2a/*", "tests/console/*", "tests/e2e/test_demo.py",
-    "tests/e2e/test_api_document.py", "tests/e2e/test_unstorable.py", "tests/support/test_warm.py",
+    "tests/e2e/test_api_document.py", "tests/e2e/test_unstorable.py", "tests/e2e/test_mqtt.py",
+    "tests/support/test_warm.py",
 )  # fmt: skip
 """Tests that other targets run; `make test` would skip nearly all of them."""
 
@@ -150,7 +151,7 @@ CONVERSATIONS = [
     f"tests/e2e/test_{name}.py"
     for name in (
         "camera", "commands", "conversation", "echo", "fallback", "first_command", "goodbyes",
-        "greetings", "hot_swap", "interruption", "late_results", "mcp_faults", "modes",
+        "greetings", "hot_swap", "interruption", "late_results", "mcp_faults", "modes", "mqtt",
         "outcomes", "own_words", "provider_failures", "reminders", "replacements",
         "speaking_delay", "stop_is_last", "thinking_ahead", "tool_user", "twenty_devices",
         "vanishing", "warming_up", "whole_conversation",
