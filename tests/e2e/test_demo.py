@@ -175,7 +175,7 @@ async def test_the_nats_server_runs_until_the_block_ends() -> None:
         await bus.close()
 
 
-IDLE_STEPS = 9
+IDLE_STEPS = 10
 
 
 @pytest.mark.timeout(360)
@@ -193,6 +193,7 @@ async def test_idle_devices_are_reached_over_mqtt(tmp_path: Path) -> None:
     assert "Traceback" not in "".join(demo.out + demo.err)
     assert "device  Reminder: water the plants." in printed
     assert "screen  Message: Reminder: feed the cat." in printed
+    assert "it has run 2.0.3, then 2.1.0" in printed
     with wave.open(str(wav)) as file:
         assert file.getnchannels() == 2
         assert file.getnframes() / file.getframerate() > 5

@@ -1,8 +1,9 @@
-"""Devices that nobody talks to, reached over MQTT: reminded, answering, their tools called."""
+"""Devices that nobody talks to, reached over MQTT: reminded, answering, called, upgraded."""
 
 from __future__ import annotations
 
 import asyncio
+import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
@@ -12,12 +13,17 @@ from typing import TYPE_CHECKING, Final
 
 from vixio.cli.demo.conversation import device_config, running
 from vixio.cli.demo.offline import LOUDER, is_now
+from vixio.composition.firmware import firmware_folder
 from vixio.core.commands import Custom
+from vixio.data.database.database import Database
+from vixio.data.database.link import Operation
+from vixio.data.devices.firmware.errors import FirmwareError
+from vixio.data.devices.firmware.manager import FirmwareManager
 from vixio.data.reminders.records import Kind, Order, State
 from vixio.server import Server
 from vixio.settings import AssistantSettings, DataSection, MemorySection, ServerSettings, Settings
 from vixio.settings.mqtt import MqttSection
-from vixio.web.api.device_commands import CALL
+from vixio.web.api.device_commands import CALL, UPGRADE
 
 if TYPE_CHECKING:
     from firmware_test_client import Reply, SimulatedDevice
@@ -29,6 +35,8 @@ PLANTS: Final = "water the plants"
 CAT: Final = "feed the cat"
 QUESTION: Final = "what time is it"
 VOLUME: Final = "self.audio_speaker.set_volume"
+NEWER: Final = "2.1.0"
+"""The firmware that is released; the device comes with an older one."""
 
 AUDIBLE: Final = 100.0
 """RMS, of 32,768: a voice has some thousands, silence through Opus one or two."""
@@ -49,11 +57,16 @@ class Steps:
 
 async def converse(wav: Path | None) -> int:
     """Reach two devices and print it; return the exit status."""
+    with tempfile.TemporaryDirectory() as folder:
+        return await _converse(wav, Path(folder))
+
+
+async def _converse(wav: Path | None, folder: Path) -> int:
     settings = Settings(
         server=ServerSettings(host="127.0.0.1", port=0, http_port=0),
         mqtt=MqttSection(port=0, udp_port=0),
         memory=MemorySection(store="none"),
-        data=DataSection.model_validate({"database": "none"}),
+        data=DataSection.model_validate({"folder": str(folder), "database": ""}),
         assistant=AssistantSettings(filler_after=0),  # what is said does not depend on the machine
     )
     steps = Steps()
@@ -68,6 +81,7 @@ async def _first(app: Server, steps: Steps, wav: Path | None) -> None:
     async with _idle(app, steps, speak_request=True) as device:
         await _reminded(app, device, steps)
         await _reached(app, device, steps)
+        await _upgraded(app, device, steps)
         if wav is not None:
             device.write_wav(wav)
             print(f"  both sides as stereo (left: user, right: device): {wav}\n")
@@ -137,6 +151,31 @@ async def _reached(app: Server, device: SimulatedDevice, steps: Steps) -> None:
         (device.state, len(device.replies)) == ("idle", before)
         and app.counters.get("xiaozhi.conversations") == opened,
         "no conversation was begun for it",
+    )
+
+
+async def _upgraded(app: Server, device: SimulatedDevice, steps: Steps) -> None:
+    """Have the device install a release now, which it would be offered at its next start."""
+    from firmware_test_client.image import firmware_image
+
+    board, folder = device.config.board, firmware_folder(app.settings)
+    file = Path(app.settings.data.folder, "xiaozhi.bin")
+    await asyncio.to_thread(file.write_bytes, firmware_image(NEWER, size=300_000))
+
+    async def release(database: Database) -> None:
+        manager = FirmwareManager(database, folder)
+        await manager.add(file, board, "demo")
+        await manager.release(board, NEWER, "demo", devices=[device.config.device_id])
+
+    await app.registry.link.call(Operation(release, (FirmwareError,)))
+    print(f"  server  has the device upgraded to {NEWER}")
+    await app.command(device.config.device_id, Custom(UPGRADE, {"board": board}))
+    upgrade = await device.wait_for_upgrade(timeout=BOUND_S)
+    await device.wait_for_boot(2, timeout=BOUND_S)
+    print(f"  device  {upgrade.received} bytes; it has run {', then '.join(device.boots)}")
+    steps.check(
+        upgrade.error is None and device.boots[1:] == [NEWER] and device.state == "idle",
+        f"it installs {NEWER} without anybody there, and stands idle again with it",
     )
 
 
