@@ -30,7 +30,7 @@ a task's step cost more than the sending."""
 LOW_MS = 240
 """With less audio queued, :attr:`Pacer.more` is asked for what is held back."""
 
-DROPS_MS = 60
+DROPS_MS = 30
 """From the sending of what makes a device drop its queue until it does, for most of them."""
 
 AGAIN_S = 3.0

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import chain
+from typing import Any, Final
 
 import numpy as np
 
@@ -13,8 +14,9 @@ from firmware_test_client import DeviceConfig, DeviceTimeout, Pcm, Reply, Simula
 from vixio.core.audio import LISTEN_RATE
 from vixio.core.session.events import Event, TurnEnded
 from vixio.core.whole_phrases import bare
-from vixio.server import Server
-from vixio.settings import Settings
+from vixio.server import Providers
+from vixio_bench.conversation.heard import out_of_step
+from vixio_bench.conversation.servers import running
 from vixio_bench.conversation.situations import Situation
 
 ANSWER_S = 10.0
@@ -31,7 +33,8 @@ class Outcome:
     ``turn_ms``: to the end of the turn, by the server. ``cut``: an answer began before the user had
     finished. ``right``: it was an answer to what was expected.
     ``clipped_ms``, ``gap_ms``: of the answers' sound, not heard, and silent in between. ``heard``:
-    the words that the device showed.
+    the words that the device showed. ``subtitles_ms``: by how much each subtitle came before its
+    sound.
     """
 
     situation: Situation
@@ -42,6 +45,7 @@ class Outcome:
     gap_ms: float
     heard: str = ""
     turn_ms: float | None = None
+    subtitles_ms: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,22 +56,26 @@ class Played:
     counters: Mapping[str, int]
 
 
+COUNTED: Final = (
+    *("turn.ahead", "turn.ahead_taken", "turn.ahead_dropped"),
+    *("model.tokens.input", "model.tokens.output"),
+)
+"""Counters of the server that belong to the figures."""
+
+
 async def play(
-    listening: Mapping[str, Any], said: Sequence[Situation], devices: int, tell: Callable[[], None]
+    listening: Mapping[str, Any],
+    said: Sequence[Situation],
+    devices: int,
+    tell: Callable[[], None],
+    providers: Providers | None = None,
 ) -> Played:
     """Play all; ``listening``: settings of that section. ``tell`` is called after each.
 
+    ``providers``: in the place of the default set.
+
     Raises VixioError if the server cannot work, DeviceError if a device is refused.
     """
-    settings = Settings.model_validate(
-        {
-            "server": {"host": "127.0.0.1", "port": 0, "http_port": 0},
-            "memory": {"store": "none"},
-            "data": {"database": "none"},
-            "api": {"enabled": False},
-            "listening": dict(listening),
-        }
-    )
     waiting = list(enumerate(said))
     outcomes: dict[int, Outcome] = {}
     ends: dict[str, float] = {}
@@ -89,17 +97,12 @@ async def play(
                 outcomes[number] = outcome
                 tell()
 
-    async with Server(settings) as server:
+    async with running(listening, providers) as (server, url):
         server.events.attach(happened)
-        await server.start()
-        await server.loaded()
-        url = f"ws://127.0.0.1:{server.transport.port}/xiaozhi/v1/"
         async with asyncio.TaskGroup() as group:
             for _ in range(devices):
                 group.create_task(device(url))
-        counters = {
-            name: server.counters.get(name) for name in ("turn.ahead", "turn.ahead_dropped")
-        }
+        counters = {name: server.counters.get(name) for name in COUNTED}
     return Played(tuple(outcomes[number] for number in sorted(outcomes)), counters)
 
 
@@ -121,7 +124,10 @@ async def _play(device: SimulatedDevice, situation: Situation) -> tuple[Outcome,
             wait = NO_ANSWER_S  # the rest of what was cut may be answered as well
         if answered and device.replies[-1].tts_start >= ends:
             break
-    return judge(situation, ends, device.replies[before:]), ends
+    replies = device.replies[before:]
+    outcome = judge(situation, ends, replies)
+    ahead = (out_of_step(device.frames, device.heard, each) for each in replies)
+    return replace(outcome, subtitles_ms=tuple(chain.from_iterable(ahead))), ends
 
 
 def judge(situation: Situation, voice_end: float, replies: Sequence[Reply]) -> Outcome:

@@ -18,6 +18,7 @@ from vixio_bench.paused_speech import PAUSE_MEDIAN_S, PAUSE_SPREAD, paused
 
 SPEAKERS: Final = (Speaker("en-us+m1", rate=155, pitch=52), Speaker("en-us+f3", rate=163, pitch=58))
 SLOW: Final = Speaker("en-us+m5", rate=115, pitch=43)
+QUICK: Final = Speaker("en-us+f2", rate=230, pitch=62)
 
 COMMANDS: Final[tuple[tuple[str, ...], ...]] = (
     ("set the volume", "to thirty percent"),
@@ -83,7 +84,7 @@ def _every(draw: np.random.Generator) -> Iterator[Situation]:
 
     def said(group: str, parts: Sequence[str], pauses: Sequence[float], who: Speaker) -> Situation:
         utterance = paused(voices, parts, pauses, who)
-        return Situation(group, utterance.name, _loud(utterance.sound), " ".join(parts))
+        return Situation(group, utterance.name, loud(utterance.sound), " ".join(parts))
 
     for who in SPEAKERS:
         for parts in COMMANDS:
@@ -91,40 +92,43 @@ def _every(draw: np.random.Generator) -> Iterator[Situation]:
         for parts in COMMANDS:
             pause = float(draw.lognormal(math.log(PAUSE_MEDIAN_S), PAUSE_SPREAD))
             yield said("hesitating", parts, [min(pause, 1.5)], who)
-    for parts in COMMANDS[:6]:
-        yield said("slow", [" ".join(parts)], [], SLOW)
+    for group, who in (("slow", SLOW), ("quick", QUICK)):
+        for parts in COMMANDS[:6]:
+            yield said(group, [" ".join(parts)], [], who)
     for level in NOISES_DB:
         for parts in COMMANDS[:6]:
             clean = said("noise", [" ".join(parts)], [], SPEAKERS[0])
-            yield Situation("noise", clean.name, clean.sound + _pink(clean, level), clean.expected)
+            sound = clean.sound + pink(len(clean.sound), level)
+            yield Situation("noise", clean.name, sound, clean.expected)
     for number, parts in enumerate(COMMANDS):
         who = SPEAKERS[number % len(SPEAKERS)]
         spoken = paused(voices, [" ".join(parts)], [], who)
         room = among(voices, spoken, (1, 3, 6)[number % 3], OTHERS_DB, draw)
-        yield Situation("others", spoken.name, _loud(room.utterance.sound), None, room.ends)
+        yield Situation("others", spoken.name, loud(room.utterance.sound), None, room.ends)
     for text in OTHER:
         each = said("other", [text], [], SPEAKERS[0])
         yield Situation("other", each.name, each.sound, None)
     for number in range(10):
-        yield Situation("cough", f"cough {number + 1}", _cough(draw), "")
+        yield Situation("cough", f"cough {number + 1}", cough(draw), "")
 
 
-def _loud(sound: Floats) -> Floats:
+def loud(sound: Floats) -> Floats:
+    """Return the sound with the peaks of a user who speaks at an arm's length."""
     peak = float(np.abs(sound).max()) or 1.0
     return sound * np.float32(10 ** (PEAK_DB / 20) / peak)
 
 
-def _pink(situation: Situation, level_db: float) -> Floats:
-    """Return pink noise as long as the situation, of this RMS."""
-    draw = np.random.default_rng(len(situation.sound))
-    spectrum = np.fft.rfft(draw.standard_normal(len(situation.sound)))
+def pink(length: int, level_db: float) -> Floats:
+    """Return so many samples of pink noise of this RMS."""
+    draw = np.random.default_rng(length)
+    spectrum = np.fft.rfft(draw.standard_normal(length))
     spectrum[1:] /= np.sqrt(np.arange(1, len(spectrum)))
-    noise = np.fft.irfft(spectrum, len(situation.sound))
+    noise = np.fft.irfft(spectrum, length)
     return np.asarray(noise * 10 ** (level_db / 20) / noise.std(), np.float32)
 
 
-def _cough(draw: np.random.Generator) -> Floats:
+def cough(draw: np.random.Generator) -> Floats:
     """Return a burst of noise of 80 to 250 ms that fades."""
     length = int(draw.uniform(0.08, 0.25) * LISTEN_RATE)
     burst = draw.standard_normal(length) * np.exp(-np.linspace(0, 4, length))
-    return _loud(np.asarray(burst, np.float32))
+    return loud(np.asarray(burst, np.float32))
