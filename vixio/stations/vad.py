@@ -33,11 +33,12 @@ from vixio.stations.failure import turn_failure
 class VADSettings:
     """Hysteresis of the decision.
 
-    Speech begins after ``min_speech_ms`` of windows at or above ``threshold`` and pauses at the
-    first ``min_pause_ms`` below ``exit_threshold``. ``background_db``: voices so much quieter than
-    the user's are others in the room, or a television; 0: every voice is the user's. ``timeout``:
-    seconds for one answer of the detector. ``recovery``: seconds without detection after a failure;
-    shorter than the apology, so that the user's next attempt is heard.
+    Speech begins after ``min_speech_ms`` of windows at or above ``threshold`` (over the assistant's
+    with the first that is :data:`SURE`) and pauses at the first ``min_pause_ms`` below
+    ``exit_threshold``. ``background_db``: voices so much quieter than the user's are others in the
+    room, or a television; 0: every voice is the user's. ``timeout``: seconds for one answer of the
+    detector. ``recovery``: seconds without detection after a failure; shorter than the apology, so
+    that the user's next attempt is heard.
     """
 
     threshold: float = 0.5
@@ -48,6 +49,10 @@ class VADSettings:
     timeout: float = Timeouts().vad
     recovery: float = 2.0
 
+
+SURE: Final = 0.9
+"""One window at or above it begins speech over the assistant's, which falls silent 50 ms sooner so.
+Coughs, knocks, tones, noise, and what the echo canceller leaves at -6 dB, stay below 0.4."""
 
 LEVEL_MS: Final = 160
 """A voice's level is that of so much audio: less varies with each sound, more takes in pauses."""
@@ -239,7 +244,8 @@ class VADStation(ListeningStation):
         if foreground is not None:
             sure = sure and foreground.may_begin()
         self._run = self._run + 1 if sure else 0
-        if self._run >= self._speech_windows:
+        over = sure and probability >= SURE and self.context.speaks()
+        if over or self._run >= self._speech_windows:
             self._voice = True
             spoken_ms = self._run * self._window_ms
             self._run = 0

@@ -118,8 +118,8 @@ class Relay:
         now = asyncio.get_running_loop().time
         while True:
             due, data = await waiting.get()
-            while (left := max(due, self._held[direction]) - now()) > 0:
-                await asyncio.sleep(left)
+            await asyncio.sleep(max(0.0, due - now()))
+            await asyncio.sleep(max(0.0, self._held[direction] - now()))
             if not data or writer.is_closing():
                 writer.close()
                 return

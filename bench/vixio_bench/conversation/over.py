@@ -68,8 +68,8 @@ class Interjection:
 @dataclass(frozen=True, slots=True)
 class Over:
     """What became of one. ``silence_ms``: from the first sample of the voice to the last of the
-    story, where it fell silent; None: it did not. ``told_ms``: to ``tts stop``, which is the server's
-    part of that. ``course``: of the story."""
+    story, where it fell silent; None: it did not. ``told_ms``: to ``tts stop``, the server's part
+    of that. ``course``: of the story."""
 
     said: Interjection
     silence_ms: float | None
@@ -102,10 +102,12 @@ class Way:
     listening: Mapping[str, Any]
 
 
+FREE: Final = "free recogniser"
+PAUSED: Final = "default set, pause"
 WAYS: Final = (
     Way("default set", free=False, listening={}),
-    Way("default set, pause", free=False, listening={"interruption": "pause"}),
-    Way("free recogniser", free=True, listening={}),
+    Way(PAUSED, free=False, listening={"interruption": "pause"}),
+    Way(FREE, free=True, listening={}),
 )
 
 
@@ -129,12 +131,16 @@ def _every(draw: np.random.Generator) -> Iterator[Interjection]:
         number += 1
         return marked(loud(paused(voices, [words], [], who).sound), number)
 
-    def placed(group: str, words: str, sound: Floats, wanted: Wanted, of: int | None) -> Interjection:
+    def placed(
+        group: str, words: str, sound: Floats, wanted: Wanted, of: int | None
+    ) -> Interjection:
         # Neither at the same place of a packet each time, nor at the same of the story.
         lead = np.zeros(int(draw.uniform(0, 0.06) * LISTEN_RATE), np.float32)
         room = np.concatenate([lead, sound])
         room = room + pink(len(room), ROOM_DB)
-        return Interjection(group, words, room, wanted, of, int(draw.integers(FROM_PACKET, FROM_PACKET + 17)))
+        return Interjection(
+            group, words, room, wanted, of, int(draw.integers(FROM_PACKET, FROM_PACKET + 17))
+        )
 
     kinds: tuple[tuple[str, Sequence[str], Wanted], ...] = (
         ("stop", STOPS, "stops"),

@@ -53,12 +53,12 @@ class MarkedWords(ASRProvider):
     def __init__(
         self,
         words: Mapping[int, str],
-        delays: Delays = Delays(),
+        delays: Delays | None = None,
         otherwise: str = "",
         stalls: Stalls | None = None,
     ) -> None:
         self.words = words
-        self.delays = delays
+        self.delays = delays or Delays()
         self.otherwise = otherwise
         self.stalls = stalls or Stalls()
 

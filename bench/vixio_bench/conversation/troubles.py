@@ -174,9 +174,7 @@ async def _survive(url: str, trouble: Trouble, number: int, sound: Floats) -> Su
         if cut and trouble.kind != "reset" and sounds:
             silence = max(0.0, (sounds[-1].time + sounds[-1].duration - happened) * 1000)
         spoken_over = trouble.kind == "voice"
-        whole = [
-            each for each in device.replies if not (each.aborted or each.cut or spoken_over)
-        ]
+        whole = [each for each in device.replies if not (each.aborted or each.cut or spoken_over)]
         return Survived(
             trouble,
             lost=int(not first) + int(not after),
@@ -188,9 +186,7 @@ async def _survive(url: str, trouble: Trouble, number: int, sound: Floats) -> Su
         )
 
 
-async def _disturbed(
-    device: SimulatedDevice, relay: Relay, trouble: Trouble, pcm: Pcm
-) -> float:
+async def _disturbed(device: SimulatedDevice, relay: Relay, trouble: Trouble, pcm: Pcm) -> float:
     """Ask, let the trouble happen, and return when it did."""
     if trouble.kind == "stall up":
         talk = asyncio.create_task(device.say(pcm))
@@ -240,9 +236,11 @@ async def _answer_begins(device: SimulatedDevice, since: float) -> None:
     """Wait for the answer to what was said over another one."""
     words = len(device.stt_texts)
     await device.wait_for(
-        lambda: len(device.stt_texts) >= words
-        and device.replies
-        and any(each.text for each in device.replies if each.tts_start > since),
+        lambda: (
+            len(device.stt_texts) >= words
+            and device.replies
+            and any(each.text for each in device.replies if each.tts_start > since)
+        ),
         what="the answer to what was said over another one",
         timeout=ANSWER_S,
     )

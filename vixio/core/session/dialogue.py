@@ -72,6 +72,7 @@ class Dialogue:
         """``on_idle`` is called when the floor becomes free."""
         self.engine = engine
         self.floor = SessionFloor(emit, self._free)
+        context.speaks = lambda: self.floor.audible
         self.endings = Endings(connection, self.floor, context.spawn)
         self._connection = connection
         self._context = context
