@@ -10,6 +10,7 @@ import pytest
 from tests.session.conversation import Conversation, on_virtual_time
 from tests.session.test_pacing import DEVICE_DELAY_S
 from vixio.core.chunk import TextInput
+from vixio.core.pacer import SUBTITLE_S
 from vixio.core.session.settings import SessionSettings
 from vixio.stations.tts import SENTENCE_PAUSE_S
 from vixio.testing import ScriptedAgent, ScriptedTTS
@@ -47,13 +48,19 @@ async def test_ten_minutes(word_s: float, pace: float, delay: float) -> None:
         assert device.all("stop")[-1].at == pytest.approx(
             audio[0].at + len(audio) * 0.06 + DEVICE_DELAY_S, abs=1e-6
         )
-        # All of each sentence, between its subtitle and the next.
-        order = [each.kind for each in device.sent if each.kind in ("sentence", "audio")]
-        places = [place for place, kind in enumerate(order) if kind == "sentence"]
-        for sentence, (begin, end) in zip(SENTENCES, pairwise([*places, len(order)]), strict=True):
+        # All of each sentence is there, and its subtitle stands shortly before its sound.
+        slot = talk.session._dialogue._slot
+        assert slot._latest is not None
+        starts = [each.start_ms for each in slot._latest.pacer._sentences]
+        for sentence, (begin, end) in zip(
+            SENTENCES, pairwise([*starts, 60 * len(audio)]), strict=True
+        ):
             seconds = len(sentence) * PER_CHARACTER
-            packets = end - begin - 1
+            packets = (end - begin) // 60
             assert packets >= math.floor(seconds / 0.06), sentence
             assert packets <= math.ceil((seconds + SENTENCE_PAUSE_S) / 0.06) + 1, sentence
+        for shown, start_ms in zip(device.all("sentence")[1:], starts[1:], strict=True):
+            ahead = audio[0].at + start_ms / 1000 - shown.at
+            assert 0.0 <= ahead <= SUBTITLE_S + 1e-6
         (timeline,) = talk.ended
         assert timeline.outcome == "answered"

@@ -37,6 +37,9 @@ AGAIN_S = 3.0
 """Behind a pause that was silent for so long, nobody knows how the sentence began: it is said again
 from its beginning."""
 
+SUBTITLE_S = 0.19
+"""A sentence is shown so long before its sound at the earliest; its packets are sent before that."""
+
 DRIFT_RESYNC_S = 0.02
 """The device starves when a packet comes this much later than its turn to be played."""
 
@@ -82,6 +85,8 @@ class Pacer(Playout):
         """Returns further packets of the last sentence, at once; none if nothing is held back."""
         self.on_sentence: Callable[[str, bool], None] = lambda _text, _kept: None
         """Called with a sentence when the device is told that it begins, and whether it is kept."""
+        self._untold: Spoken | None = None
+        """The sentence that is sent and not shown yet: its sound is not due."""
         self._last_put: Spoken | None = None
         self.put_sentences = 0
         """Sentences that were queued so far."""
@@ -196,6 +201,8 @@ class Pacer(Playout):
         if not self._paused or self._stopped or until_ms >= self._sent_ms:
             return
         self._take_back(until_ms)
+        if self._untold is not None and self._untold.start_ms >= self._sent_ms:
+            self._untold = None
         self._opens_at = now() + self._settings.start_lead_ms / 1000
         await self._send(self._drop())
 
@@ -257,6 +264,9 @@ class Pacer(Playout):
             if self._announced and not self.started:
                 await self._start()
                 continue
+            if self._untold is not None and not self._paused:
+                await self._tell()  # who knows when the rest of its audio comes
+                continue
             await self._changed.wait()
         if self._last_ended is not None and self._sent_ms and isinstance(self._queue[0], Spoken):
             await self._play_out()
@@ -298,6 +308,7 @@ class Pacer(Playout):
     async def _send_sentence(self, sentence: Spoken) -> None:
         if self.started_at is None:
             await self._start()
+        await self._tell()
         if self._stopped:
             return
         sentence.start_ms = self._sent_ms
@@ -305,6 +316,15 @@ class Pacer(Playout):
         while len(self._sent) > MAX_AHEAD_PACKETS:
             self._sent.popleft()
         self._sent.append(sentence)
+        self._untold = sentence
+        if self._anchor is None:
+            await self._tell()
+
+    async def _tell(self) -> None:
+        """Have the device show the sentence that it was sent, if it does not yet."""
+        sentence, self._untold = self._untold, None
+        if sentence is None or self._stopped:
+            return
         if sentence.face is not None:
             await self._send(self._connection.send_emotion(*sentence.face))
         await self._send(self._connection.send_sentence(sentence.text))
@@ -346,6 +366,9 @@ class Pacer(Playout):
             self.first_frame_at = time
         await self._send(self._connection.send_audio(packets, self._sent_ms))
         self._sent_ms += len(packets) * self._packet_ms
+        shown = self._untold
+        if shown is not None and self._anchor + shown.start_ms / 1000 - time <= SUBTITLE_S:
+            await self._tell()
 
     async def _send(self, message: Coroutine[Any, Any, None]) -> None:
         self._sending = True
@@ -356,6 +379,7 @@ class Pacer(Playout):
             self._send_ended.wake()
 
     async def _play_out(self) -> None:
+        await self._tell()
         if self._anchor is None or self._stopped:
             return
         end = self._anchor + (self._sent_ms + self._settings.device_delay_ms) / 1000

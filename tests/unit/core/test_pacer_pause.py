@@ -104,7 +104,7 @@ async def test_what_the_device_drops_is_played_when_it_goes_on() -> None:
         assert reply.heard_text() == f"{DIGITS} {LETTERS}"
     again = [*packets_of(10)[8:], *packets_of(10)]
     assert reply.device.packets == [*packets_of(10), *packets_of(3), *again]
-    assert reply.device.texts() == [DIGITS, LETTERS, LETTERS]
+    assert reply.device.texts() == [DIGITS, LETTERS]  # the second was not due yet
     assert reply.begun == [(DIGITS, True), (LETTERS, True)]
     assert now() == pytest.approx(LEAD_S + 1.0 + 0.72 + DELAY_S)
     assert reply.counters.get("pacer.starved") == 0
