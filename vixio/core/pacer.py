@@ -38,7 +38,7 @@ AGAIN_S = 3.0
 from its beginning."""
 
 SUBTITLE_S = 0.19
-"""A sentence is shown so long before its sound at the earliest; its packets are sent before that."""
+"""A sentence is shown so long before its sound at the earliest; its packets are sent earlier."""
 
 DRIFT_RESYNC_S = 0.02
 """The device starves when a packet comes this much later than its turn to be played."""
