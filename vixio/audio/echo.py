@@ -46,13 +46,13 @@ SPARED: Final = 8
 FRESH_S: Final = 1.0
 """What came earlier may be of the time before the microphone was switched off and on again."""
 
-RANGE_MS: Final = (-120, 250)
+RANGE_MS: Final = (-120, 100)
 """How far the reference may be ahead of the timestamps that come back with the microphone. A
 timestamp is noted up to a packet behind its sound, or before it by the loudspeaker's buffer of some
 60 ms (audio_service.cc, AudioOutputTask), so the echo lies up to 150 ms further behind."""
 
-TARGET_MS: Final = 150
-"""Where it is laid if it is out of that range."""
+TARGET_MS: Final = 30
+"""Where it is laid if it is out of that range: AEC3 then finds an echo 400 ms behind as well."""
 
 TIMESTAMPS: Final = 5
 """The least of so many counts: the firmware queues up to three (MAX_TIMESTAMPS_IN_QUEUE)."""
@@ -195,7 +195,9 @@ class EchoCanceller:
                 self._process(bytes(moved * BYTES_PER_SAMPLE), start)
             else:
                 self._later -= moved
-        elif moved < -JUMP_MS * _MS and silent:  # the device had run dry
+        elif moved < -JUMP_MS * _MS and silent and len(known) == TIMESTAMPS:
+            # The device had run dry. Not with what it gets at first: a timestamp came too late for
+            # its packet there.
             self._later -= moved
         else:
             moved = 0
