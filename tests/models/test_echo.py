@@ -75,11 +75,10 @@ async def tell_a_story(delay_ms: float, echo_db: float) -> list[str]:
     return [each.text for each in device.replies]
 
 
-@pytest.mark.parametrize(("delay_ms", "echo_db"), [(80, -12.0), (240, -6.0)])
+@pytest.mark.parametrize(("delay_ms", "echo_db"), [(80, -12.0), (240, -6.0), (400, -6.0)])
 async def test_it_tells_a_story_to_the_end(delay_ms: float, echo_db: float) -> None:
     # A loudspeaker that gets no processor stutters, and its echo is another one then: so one of
-    # three tries has to succeed. Without the canceller none does. No 400 ms, as in the table above:
-    # with the delays of a busy machine that is more than the 500 ms in which AEC3 finds an echo.
+    # three tries has to succeed. Without the canceller none does.
     tries: list[list[str]] = []
     while len(tries) < 3 and [STORY, "and now?"] not in tries:
         tries.append(await tell_a_story(delay_ms, echo_db))

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Final
 
+from vixio_bench.conversation.echoes import Echoed
 from vixio_bench.conversation.over import FREE, PAUSED, Over
 from vixio_bench.conversation.play import Outcome, Played
 from vixio_bench.conversation.troubles import Survived
@@ -183,6 +184,18 @@ def over_marks(way: str, found: Sequence[Over]) -> list[Mark]:
             ),
             (f"{way}: 0 ms of speech clipped or repeated: {lost:.0f}", bool(found) and lost == 0),
         ]
+    return marks
+
+
+def echo_marks(found: Sequence[Echoed]) -> list[Mark]:
+    """Return the marks of devices that hear themselves."""
+    itself = sum(each.itself for each in found)
+    marks = [(f"echo: 0 answers that interrupt themselves: {itself}", bool(found) and not itself)]
+    for db, most in ((-12.0, 0), (-6.0, 1)):
+        users = [each for each in found if each.echo.user and each.echo.echo_db == db]
+        missed = sum(not (each.heard or each.itself) for each in users)
+        words = f"echo of {db:g} dB: at most {most} of 20 users missed: {missed} of {len(users)}"
+        marks.append((words, bool(users) and missed <= most * len(users) / 20))
     return marks
 
 

@@ -2,14 +2,15 @@
 
     vixio bench conversation              # some nine minutes, offline, in real time
     vixio bench conversation --limit 3    # three situations of each kind
-    vixio bench conversation --only over  # users who speak over an answer; also: said, troubles
+    vixio bench conversation --only over  # users over an answer; also: said, echo, troubles
     vixio bench conversation --stand-ins  # the answers of providers that take 300, 400 and 200 ms
     vixio bench conversation --json FILE  # each situation, too
 
 The default set of providers talks with simulated devices. Off: a turn ends after 500 ms of silence,
 and the answer is begun then. On: the defaults, by which thinking begins in a pause and the words so
-far decide how long it may last. Then users speak over a long answer in realtime mode, and turns are
-aborted, held up by providers and by the network. Exits with 1 if a mark is missed.
+far decide how long it may last. Then users speak over a long answer in realtime mode, devices hear
+their own loudspeaker (with the extra `aec`), and turns are aborted, held up by providers and by the
+network. Exits with 1 if a mark is missed.
 """
 
 from __future__ import annotations
@@ -24,11 +25,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from firmware_test_client import DeviceError
+from vixio.audio.echo import is_installed
 from vixio.core.errors import VixioError
 from vixio.telemetry.logging.setup import configure_logging
+from vixio_bench.conversation.echoes import Echoed, echoes, play_echoes
 from vixio_bench.conversation.marks import (
     Figures,
     Mark,
+    echo_marks,
     marks,
     over_marks,
     slow_marks,
@@ -39,14 +43,14 @@ from vixio_bench.conversation.over import Over, interjections, play_over
 from vixio_bench.conversation.play import play
 from vixio_bench.conversation.situations import situations
 from vixio_bench.conversation.stand_ins import slow_providers
-from vixio_bench.conversation.tables import over_table, table, trouble_table
+from vixio_bench.conversation.tables import echo_table, over_table, table, trouble_table
 from vixio_bench.conversation.troubles import Survived, play_troubles, troubles
 
 WAYS: Final[dict[str, dict[str, Any]]] = {
     "off": {"think_ms": 0, "end_of_turn": "silence", "background_db": 0},
     "on": {},
 }
-PARTS: Final = ("said", "over", "troubles")
+PARTS: Final = ("said", "over", "echo", "troubles")
 
 
 @dataclass(slots=True)
@@ -55,6 +59,7 @@ class Found:
 
     said: tuple[Figures, Figures] | None = None
     over: dict[str, list[Over]] = field(default_factory=dict)
+    echoes: list[Echoed] = field(default_factory=list)
     troubles: list[Survived] = field(default_factory=list)
     slow: bool = False
     """Whether ``said`` is of the slow stand-ins."""
@@ -66,12 +71,14 @@ class Found:
             met += slow_marks(self.said[1]) if self.slow else marks(*self.said)
         for way, found in self.over.items():
             met += over_marks(way, found)
+        met += echo_marks(self.echoes) if self.echoes else []
         return met + (trouble_marks(self.troubles) if self.troubles else [])
 
     def tables(self) -> str:
         """Return the figures for people."""
         parts = [table(*self.said)] if self.said is not None else []
         parts += [over_table(self.over)] if self.over else []
+        parts += [echo_table(self.echoes)] if self.echoes else []
         parts += [trouble_table(self.troubles)] if self.troubles else []
         lines = [f"{'ok  ' if met else 'MISS'} {words}" for words, met in self.marks()]
         return "\n\n".join([*parts, "\n".join(lines)])
@@ -83,6 +90,7 @@ class Found:
             "off": _said(off),
             "on": _said(on),
             "over": {way: [_over(each) for each in found] for way, found in self.over.items()},
+            "echo": [_echo(each) for each in self.echoes],
             "troubles": [_trouble(each) for each in self.troubles],
         }
 
@@ -121,6 +129,17 @@ def _over(each: Over) -> dict[str, Any]:
     }
 
 
+def _echo(each: Echoed) -> dict[str, Any]:
+    return {
+        "group": each.echo.group,
+        "delay_ms": each.echo.delay_ms,
+        "user": each.echo.user,
+        "itself": each.itself,
+        "heard": each.heard,
+        "silence_ms": each.silence_ms,
+    }
+
+
 def _trouble(each: Survived) -> dict[str, Any]:
     return {
         "group": each.trouble.group,
@@ -153,6 +172,10 @@ async def measure(
         for each in OVER_WAYS:
             tell = _tell(f"over, {each.name}", len(users))
             found.over[each.name] = await play_over(each, users, 2 * devices, tell)
+    if "echo" in parts and is_installed():
+        said_over = echoes(limit)
+        tell = _tell("echo", len(said_over))
+        found.echoes = await play_echoes(said_over, devices, tell)
     if "troubles" in parts:
         happens = troubles(limit)
         tell = _tell("troubles", len(happens))

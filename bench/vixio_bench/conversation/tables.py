@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from vixio_bench.conversation.echoes import Echoed
 from vixio_bench.conversation.marks import Figures, ms, share, silences
 from vixio_bench.conversation.over import Over
 from vixio_bench.conversation.troubles import Survived
@@ -65,6 +66,21 @@ def over_table(ways: Mapping[str, Sequence[Over]]) -> str:
                 ms(sum(each.course.repeated_ms for each in of)),
             ]
             lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def echo_table(found: Sequence[Echoed]) -> str:
+    """Return what devices made of their own sound, and of users over it."""
+    lines = [
+        "| echo against the user | answers | ended by itself | by the user | voice to silence |",
+        "|---|---|---|---|---|",
+    ]
+    for group in dict.fromkeys(each.echo.group for each in found):
+        of = [each for each in found if each.echo.group == group]
+        quiet = sorted(each.silence_ms for each in of if each.silence_ms is not None)
+        both = f"{ms(share(quiet, 0.5))}, {ms(share(quiet, 0.9))}"
+        ends = f"{sum(each.itself for each in of)} | {sum(each.heard for each in of)}"
+        lines.append(f"| {group} | {len(of)} | {ends} | {both} |")
     return "\n".join(lines)
 
 

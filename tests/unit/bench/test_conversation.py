@@ -14,14 +14,15 @@ import pytest
 from firmware_test_client import Reply
 from firmware_test_client.playout import Heard
 from vixio_bench.conversation import play
+from vixio_bench.conversation.echoes import Echoed, echoes
 from vixio_bench.conversation.heard import HZ_A_SECOND, LOWEST_HZ, Course, Made, course
-from vixio_bench.conversation.marks import Figures, marks, over_marks, trouble_marks
+from vixio_bench.conversation.marks import Figures, echo_marks, marks, over_marks, trouble_marks
 from vixio_bench.conversation.network import Network, Relay
 from vixio_bench.conversation.over import FREE, PAUSED, WAYS, Interjection, Over, interjections
 from vixio_bench.conversation.play import Outcome, Played, judge
 from vixio_bench.conversation.report import main
 from vixio_bench.conversation.situations import Situation, situations
-from vixio_bench.conversation.tables import over_table, table, trouble_table
+from vixio_bench.conversation.tables import echo_table, over_table, table, trouble_table
 from vixio_bench.conversation.troubles import Survived, Trouble, troubles
 
 SILENT = np.zeros(0, np.float32)
@@ -164,6 +165,27 @@ def test_each_mark_of_what_is_said_over_a_speech_can_be_missed() -> None:
     assert over_missed(STOPPED, replace(cough, interrupted=True), way="default set")
     assert not over_missed(STOPPED, cough, replace(LISTENED, interrupted=True), way="default set")
     assert f"| {FREE}: mhm | 1 | 0 | 0 |" in over_table({FREE: [STOPPED, LISTENED]})
+
+
+def test_each_mark_of_an_echo_can_be_missed() -> None:
+    users = [
+        Echoed(each, itself=False, heard=bool(each.user), silence_ms=250.0 if each.user else None)
+        for each in echoes()
+    ]
+    assert not [words for words, met in echo_marks(users) if not met]
+    loud = next(index for index, each in enumerate(users) if each.echo.user)
+    for wrong, words in (
+        (replace(users[0], itself=True), "interrupt themselves"),
+        (replace(users[loud], heard=False), "-12 dB"),
+    ):
+        found = [wrong if each.echo is wrong.echo else each for each in users]
+        assert [words in line for line, met in echo_marks(found) if not met] == [True], words
+    for missed, met in ((1, True), (2, False)):
+        soft = [each for each in users if each.echo.user and each.echo.echo_db == -6][:missed]
+        found = [replace(each, heard=False) if each in soft else each for each in users]
+        assert all(each for _, each in echo_marks(found)) == met
+    assert not any(met for _, met in echo_marks([]))
+    assert "| user over -6 dB | 20 | 0 | 20 | 250 ms, 250 ms |" in echo_table(users)
 
 
 SURVIVED = Survived(Trouble("abort", "speaking"), 0, True, 300.0, 0.0, 0.0, ())
