@@ -198,6 +198,21 @@ def test_a_device_that_had_run_dry_plays_the_rest_later() -> None:
     assert device.laid == steps(PACKET_MS + 20, 13) + steps(11 * PACKET_MS + 20, 10)
 
 
+def test_a_timestamp_that_comes_too_late_for_its_packet_moves_nothing() -> None:
+    device = Device()
+    device.speaks(60)
+    device.sends()
+    for _ in range(2):
+        device.sends(stamped=True)
+    before = device.laid[-1]
+    device.sends()
+    device.skewed_ms = PACKET_MS  # from here on each timestamp is that of the packet before
+    for _ in range(4):
+        device.sends(stamped=True)
+    assert device.laid[-1] == before + 5 * PACKET_MS
+    assert device.canceller.jumps == MADE[0].resets == 0
+
+
 def test_a_new_reply_takes_the_place_of_what_the_device_drops() -> None:
     device = Device()
     device.speaks(30)

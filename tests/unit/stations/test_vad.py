@@ -146,3 +146,22 @@ async def test_an_answer_in_between_changes_nothing() -> None:
     await room.station.feed(ListenStart(ListenMode.AUTO), room.seconds)
     assert await room.hear(voice(2.0, -10)) == []
     assert len(await room.hear(voice(1.0, -2))) == 1
+
+
+@pytest.mark.parametrize(("speaks", "windows"), [(False, 3), (True, 1)])
+async def test_over_the_assistants_speech_one_sure_window_begins_a_voice(
+    speaks: bool, windows: int
+) -> None:
+    room = Room(packet_s=0.032)
+    room.station.context.speaks = lambda: speaks
+    for number in range(1, 4):
+        marks = await room.hear(voice(0.032))
+        assert len(marks) == (number == windows)
+
+
+async def test_over_the_assistants_speech_others_begin_nothing() -> None:
+    room = Room()
+    await room.hear(voice(1.2))
+    await room.hear(voice(4.0, -10))
+    room.station.context.speaks = lambda: True
+    assert await room.hear(voice(1.0, -10)) == []
