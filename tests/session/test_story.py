@@ -49,9 +49,10 @@ async def test_ten_minutes(word_s: float, pace: float, delay: float) -> None:
             audio[0].at + len(audio) * 0.06 + DEVICE_DELAY_S, abs=1e-6
         )
         # All of each sentence is there, and its subtitle stands shortly before its sound.
-        slot = talk.session._dialogue._slot
-        assert slot._latest is not None
-        starts = [each.start_ms for each in slot._latest.pacer._sentences]
+        assert talk.session is not None
+        reply = talk.session._dialogue._slot._latest
+        assert reply is not None
+        starts = [each.start_ms for each in reply.pacer._sentences]
         for sentence, (begin, end) in zip(
             SENTENCES, pairwise([*starts, 60 * len(audio)]), strict=True
         ):

@@ -216,15 +216,21 @@ async def _disturbed(device: SimulatedDevice, relay: Relay, trouble: Trouble, pc
 
 
 async def _reached(device: SimulatedDevice, stage: str) -> None:
-    reply = lambda: device.replies[-1] if device.replies else None  # noqa: E731 - one of five
-    reached: dict[str, Callable[[], object]] = {
-        "thinking": lambda: device.stt_texts,
-        "before the first sound": reply,
-        "speaking": lambda: len(device.heard) >= SPOKEN_PACKETS,
-        "last sentence": lambda: (r := reply()) and len(r.sentences) > 1,
-        "behind it": lambda: (r := reply()) and r.tts_stop is not None,
-    }
-    await device.wait_for(reached[stage], what=f"the stage {stage}", timeout=ANSWER_S)
+    def reached() -> bool:
+        reply = device.replies[-1] if device.replies else None
+        match stage:
+            case "thinking":
+                return bool(device.stt_texts)
+            case "speaking":
+                return len(device.heard) >= SPOKEN_PACKETS
+            case "last sentence":
+                return reply is not None and len(reply.sentences) > 1
+            case "behind it":
+                return reply is not None and reply.tts_stop is not None
+            case _:
+                return reply is not None
+
+    await device.wait_for(reached, what=f"the stage {stage}", timeout=ANSWER_S)
 
 
 async def _begun(device: SimulatedDevice) -> None:

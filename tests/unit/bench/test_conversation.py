@@ -1,4 +1,4 @@
-"""The benchmark of conversations: what it judges, its marks, and a short run of all of it."""
+"""The benchmark of conversations: what it judges, its marks, and a short run of its parts."""
 
 from __future__ import annotations
 
@@ -13,17 +13,25 @@ import pytest
 
 from firmware_test_client import Reply
 from firmware_test_client.playout import Heard
-from vixio_bench.conversation import play
+from vixio_bench.conversation import over, play
 from vixio_bench.conversation.echoes import Echoed, echoes
 from vixio_bench.conversation.heard import HZ_A_SECOND, LOWEST_HZ, Course, Made, course
 from vixio_bench.conversation.marks import Figures, echo_marks, marks, over_marks, trouble_marks
 from vixio_bench.conversation.network import Network, Relay
-from vixio_bench.conversation.over import FREE, PAUSED, WAYS, Interjection, Over, interjections
+from vixio_bench.conversation.over import (
+    FREE,
+    PAUSED,
+    WAYS,
+    Interjection,
+    Over,
+    interjections,
+    play_over,
+)
 from vixio_bench.conversation.play import Outcome, Played, judge
 from vixio_bench.conversation.report import main
 from vixio_bench.conversation.situations import Situation, situations
 from vixio_bench.conversation.tables import echo_table, over_table, table, trouble_table
-from vixio_bench.conversation.troubles import Survived, Trouble, troubles
+from vixio_bench.conversation.troubles import Survived, Trouble, play_troubles, troubles
 
 SILENT = np.zeros(0, np.float32)
 COMMAND = Situation("known", "turn it up", SILENT, "turn it up")
@@ -109,7 +117,7 @@ def test_a_short_run(
 ) -> None:
     monkeypatch.setattr(play, "ANSWER_S", 120.0)  # the machine may be busy
     file = tmp_path / "conversation.json"
-    main(["--limit", "1", "--devices", "8", "--json", str(file)])
+    main(["--only", "said", "--limit", "1", "--devices", "8", "--json", str(file)])
     shown = capsys.readouterr().out
     assert "| known | 1 |" in shown
     found = json.loads(file.read_text(encoding="utf-8"))
@@ -120,12 +128,30 @@ def test_a_short_run(
         known, cough = found[way][0], found[way][-1]
         assert known["response_ms"] > known["turn_ms"] > 0
         assert cough["response_ms"] is None
-    stop, command, mhm, *nothing = found["over"][FREE]
-    assert stop["interrupted"]
-    assert command["answered"]
-    assert (mhm["whole"], mhm["pauses"]) == (True, 1)
-    assert all(each["whole"] and not each["pauses"] for each in nothing)
-    assert all(each["after"] and each["lost"] <= 1 for each in found["troubles"])
+
+
+@pytest.mark.slow
+async def test_a_speech_ends_or_goes_on_as_the_words_over_it_say(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(over, "WAIT_S", 120.0)
+    users = await asyncio.to_thread(interjections, 1, 1)
+    stop, command, mhm, *nothing = await play_over(WAYS[-1], users, len(users), lambda: None)
+    assert stop.interrupted
+    assert command.interrupted
+    assert command.answered
+    assert (mhm.course.whole, mhm.course.pauses, mhm.interrupted) == (True, 1, False)
+    for each in nothing:
+        assert each.course.whole
+        assert not each.interrupted
+
+
+@pytest.mark.slow
+async def test_troubles_cost_a_turn_at_most() -> None:
+    happens = troubles(1)
+    for each in await play_troubles(happens, len(happens), lambda: None):
+        assert each.after
+        assert each.lost <= 1
 
 
 def test_the_table_has_a_line_for_each_kind() -> None:
