@@ -264,10 +264,11 @@ class Pacer(Playout):
             if self._announced and not self.started:
                 await self._start()
                 continue
-            if self._untold is not None and not self._paused:
-                await self._tell()  # who knows when the rest of its audio comes
-                continue
-            await self._changed.wait()
+            try:
+                async with asyncio.timeout_at(None if self._paused else self._shown_at):
+                    await self._changed.wait()
+            except TimeoutError:
+                await self._tell()
         if self._last_ended is not None and self._sent_ms and isinstance(self._queue[0], Spoken):
             await self._play_out()
             self._last_ended()
@@ -320,6 +321,13 @@ class Pacer(Playout):
         if self._anchor is None:
             await self._tell()
 
+    @property
+    def _shown_at(self) -> float | None:
+        """When the sentence is to be shown whose audio was sent last; None: it is."""
+        if self._untold is None or self._anchor is None:
+            return None
+        return self._anchor + self._untold.start_ms / 1000 - SUBTITLE_S
+
     async def _tell(self) -> None:
         """Have the device show the sentence that it was sent, if it does not yet."""
         sentence, self._untold = self._untold, None
@@ -366,8 +374,7 @@ class Pacer(Playout):
             self.first_frame_at = time
         await self._send(self._connection.send_audio(packets, self._sent_ms))
         self._sent_ms += len(packets) * self._packet_ms
-        shown = self._untold
-        if shown is not None and self._anchor + shown.start_ms / 1000 - time <= SUBTITLE_S:
+        if (due := self._shown_at) is not None and due <= time:
             await self._tell()
 
     async def _send(self, message: Coroutine[Any, Any, None]) -> None:
@@ -379,6 +386,8 @@ class Pacer(Playout):
             self._send_ended.wake()
 
     async def _play_out(self) -> None:
+        if (due := self._shown_at) is not None:
+            await asyncio.sleep(max(0.0, due - now()))
         await self._tell()
         if self._anchor is None or self._stopped:
             return
