@@ -11,7 +11,7 @@ import pytest
 from tests.session.conversation import on_virtual_time
 from vixio.core.clock import now
 from vixio.core.metrics import Counters
-from vixio.core.pacer import SUBTITLE_S, Pacer, PacerSettings
+from vixio.core.pacer import Pacer, PacerSettings
 from vixio.testing import ManualConnection
 
 PACKET_MS = 60
@@ -425,34 +425,3 @@ async def test_a_reply_that_ends_with_its_sentence(asked_at: float) -> None:
         assert not task.done(), "the stop is the caller's"
     assert reply.device.texts() == [DIGITS]
     assert reply.heard_text() == DIGITS
-
-
-@on_virtual_time
-@pytest.mark.parametrize("at_once", [True, False])
-async def test_a_sentence_is_shown_shortly_before_its_sound(at_once: bool) -> None:
-    reply = Reply()
-    async with reply.running() as task:
-        await reply.say(DIGITS)
-        await reply.put_sentence(LETTERS)
-        if at_once:
-            await reply.put_packets(packets_of(len(LETTERS)))
-        await at(LEAD_S + 0.6 - SUBTITLE_S - 0.001)
-        assert reply.device.texts() == [DIGITS]
-        # With the packets that are due next, or by itself.
-        await at(LEAD_S + 0.6 - SUBTITLE_S + (0.12 if at_once else 0.001))
-        assert reply.device.texts() == [DIGITS, LETTERS]
-        reply.finish()
-        await task
-
-
-@on_virtual_time
-async def test_the_last_sentence_is_not_shown_too_early_where_it_is_short() -> None:
-    reply = Reply()
-    async with reply.running() as task:
-        await reply.say(DIGITS)
-        await reply.say("k", 1)
-        reply.finish()
-        await at(LEAD_S + 0.6 - SUBTITLE_S - 0.001)
-        assert reply.device.texts() == [DIGITS]
-        await task
-    assert reply.device.texts() == [DIGITS, "k"]
