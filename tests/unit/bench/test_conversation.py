@@ -115,7 +115,7 @@ def test_there_are_enough_situations_and_the_same_for_the_same_seed() -> None:
 def test_a_short_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(play, "ANSWER_S", 120.0)  # the machine may be busy
+    monkeypatch.setattr(play, "ANSWER_S", 60.0)  # the machine may be busy
     file = tmp_path / "conversation.json"
     main(["--only", "said", "--limit", "1", "--devices", "8", "--json", str(file)])
     shown = capsys.readouterr().out
