@@ -39,6 +39,10 @@ async def test_ten_minutes(word_s: float, pace: float, delay: float) -> None:
     )
     async with talk.running():
         talk.device.put(TextInput("tell me a long story"))
+        await talk.device.wait_for("start", seconds=60)
+        assert talk.session is not None
+        reply = talk.session._dialogue._slot.reply
+        assert reply is not None
         await talk.device.wait_for("stop", seconds=1_200)
         device = talk.device
         audio = device.all("audio")
@@ -49,9 +53,6 @@ async def test_ten_minutes(word_s: float, pace: float, delay: float) -> None:
             audio[0].at + len(audio) * 0.06 + DEVICE_DELAY_S, abs=1e-6
         )
         # All of each sentence is there, and its subtitle stands shortly before its sound.
-        assert talk.session is not None
-        reply = talk.session._dialogue._slot._latest
-        assert reply is not None
         starts = [each.start_ms for each in reply.pacer._sentences]
         for sentence, (begin, end) in zip(
             SENTENCES, pairwise([*starts, 60 * len(audio)]), strict=True
