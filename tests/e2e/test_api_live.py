@@ -71,6 +71,7 @@ async def test_a_page_that_is_opened_shows_what_each_device_does(tmp_path: Path)
             assert fresh == {
                 "state": "idle",
                 "since": fresh["since"],
+                "awake": True,
                 "session_id": started["session_id"],
                 "transport": "websocket",
                 "heard": None,
