@@ -327,6 +327,7 @@ class DeviceRegistry(Access):
                 code=device.code,
                 message=words,
                 challenge=device.challenge,
+                mqtt=self._by_mqtt(device.carrier),
             )
         words = message("device_unknown", language, device=device.id)
         return OtaDecision(admitted=False, message=words, challenge=device.challenge)

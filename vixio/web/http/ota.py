@@ -210,8 +210,8 @@ def ota_answer(
     it comes (ota.cc, CheckVersion). It prefers ``mqtt``, which is left out for a device that is to
     come, or to come back, by WebSocket. A device that is not admitted gets ``activation``: it shows
     the message, reads the digits of the code aloud, which may be none, and stays in that loop,
-    whatever else it got. With a code it gets ``websocket`` as well: clients exist that ask once,
-    and connect with what they have after the claim (py-xiaozhi). The firmware adds
+    whatever else it got. With a code it gets the rest as well: clients exist that ask once, and
+    connect with what they have after the claim (py-xiaozhi). The firmware adds
     ``timezone_offset``, in minutes, to ``timestamp`` and sets its clock by the sum (the same
     function), once at each start: it knows no time zone of its own.
     """

@@ -218,18 +218,27 @@ async def test_a_token_that_is_revoked_opens_nothing_more() -> None:
         assert here.refused(mqtt) == "token_revoked"
 
 
-async def test_a_device_that_waits_for_its_claim_gets_none() -> None:
+async def test_a_device_that_waits_gets_what_opens_mqtt_once_it_is_claimed() -> None:
     async with served(AccessMode.ACTIVATION) as here:
         waits = await here.ask()
-        assert "mqtt" not in waits
-        assert "websocket" in waits
+        mqtt = waits["mqtt"]  # clients exist that ask once (py-xiaozhi)
+        assert mqtt["password"] == waits["websocket"]["token"]
+        assert here.refused(mqtt) == "token_revoked"
         code = waits["activation"]["code"]
         await here.registry.with_repository(lambda it: it.claim(code, "me"))
-        mqtt = (await here.ask())["mqtt"]
         assert here.refused(mqtt) == ""
-        assert "mqtt" not in await here.ask("another client")
+        assert here.refused((await here.ask())["mqtt"]) == ""
+        another = (await here.ask("another client"))["mqtt"]
+        assert here.refused(another) == "token_revoked"
         await here.registry.with_repository(lambda it: it.forget(KITCHEN, "me"))
         await until(lambda: here.refused(mqtt) == "token_revoked")
+
+
+async def test_a_device_that_waits_is_sent_to_mqtt_only_where_it_would_be() -> None:
+    async with served(AccessMode.ACTIVATION, devices="chosen") as here:
+        assert "mqtt" not in await here.ask()
+    async with served(AccessMode.ALLOW_LIST) as here:
+        assert "mqtt" not in await here.ask()
 
 
 async def test_a_device_comes_and_returns_as_it_is_switched() -> None:
