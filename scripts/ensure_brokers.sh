@@ -5,9 +5,10 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 # That in /usr/sbin insists on a user of its own.
 rabbitmq=${RABBITMQ_SERVER:-/usr/lib/rabbitmq/bin/rabbitmq-server}
+mosquitto=${MOSQUITTO:-/usr/sbin/mosquitto}
 
 found() {
-    [ -x "$rabbitmq" ] && PATH=$PATH:/usr/sbin command -v mosquitto >/dev/null
+    [ -x "$rabbitmq" ] && [ -x "$mosquitto" ]
 }
 
 found && exit 0

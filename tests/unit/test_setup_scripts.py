@@ -202,10 +202,11 @@ def test_the_database_is_installed_where_it_is_missing(
 
 
 @pytest.mark.parametrize("who", ["user", "root", "installed"])
-def test_the_broker_is_installed_where_it_is_missing(
+def test_the_brokers_are_installed_where_one_is_missing(
     machine: Machine, tmp_path: Path, who: str
 ) -> None:
-    server = tmp_path / "rabbitmq-server"
+    server, other = tmp_path / "rabbitmq-server", tmp_path / "mosquitto"
+    other.touch(0o755)
     if who == "user":
         machine.user()
     else:
@@ -217,15 +218,15 @@ def test_the_broker_is_installed_where_it_is_missing(
     if who == "installed":
         server.touch()
         server.chmod(0o755)
-    done = machine.run("ensure_brokers.sh", RABBITMQ_SERVER=str(server))
+    done = machine.run("ensure_brokers.sh", RABBITMQ_SERVER=str(server), MOSQUITTO=str(other))
     if who == "installed":
         assert (done.returncode, machine.apt_calls) == (0, [])
     elif who == "user":
         assert done.returncode == 1
-        assert "sudo apt-get install rabbitmq-server" in done.stderr
+        assert "sudo apt-get install rabbitmq-server mosquitto" in done.stderr
     else:
         assert done.returncode == 0, done.stderr
         assert machine.apt_calls == [
-            "install -y -qq --no-install-recommends rabbitmq-server",
+            "install -y -qq --no-install-recommends rabbitmq-server mosquitto",
             "runlevel 1",  # so that no service is started
         ]

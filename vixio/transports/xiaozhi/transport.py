@@ -58,7 +58,7 @@ class XiaozhiTransport(TransportBase):
     ) -> None:
         self._settings = settings if settings is not None else XiaozhiSettings()
         self.admission = admission if admission is not None else Admission()
-        self.carrier = carrier or WebSocketCarrier(self._settings, self.admission)
+        self._carrier = carrier or WebSocketCarrier(self._settings, self.admission)
         self._counters = self.admission.counters
         self._wake_words = WakeWords(self._settings.wake_words)
         self._handler: SessionHandler | None = None
@@ -69,9 +69,14 @@ class XiaozhiTransport(TransportBase):
         self._loading: asyncio.Task[None] | None = None
 
     @property
+    def carrier(self) -> Carrier:
+        """What devices come by."""
+        return self._carrier
+
+    @property
     def port(self) -> int:
         """The port that is listened on, also where the settings say 0."""
-        return self.carrier.port
+        return self._carrier.port
 
     @property
     def ports(self) -> Sequence[int]:
@@ -82,7 +87,7 @@ class XiaozhiTransport(TransportBase):
         """Listen. Raises ConfigError if the port is taken or libopus is missing."""
         await asyncio.to_thread(load_decoder)
         self._handler = handler
-        await self.carrier.start(self._serve)
+        await self._carrier.start(self._serve)
         self._started = True
         # No device speaks yet: what replies need is loaded behind the open port.
         self._loading = asyncio.create_task(asyncio.to_thread(load_codec))
@@ -96,7 +101,7 @@ class XiaozhiTransport(TransportBase):
         self.admission.stop()
         for connection in self._connections.values():
             connection.end(STOPPING, GOING_AWAY, STOPPING)
-        await self.carrier.stop()
+        await self._carrier.stop()
         if self._loading is not None:
             await asyncio.wait([self._loading])
 
@@ -110,7 +115,7 @@ class XiaozhiTransport(TransportBase):
         """Return how many devices are connected, and the gauges of carrier and admission."""
         return {
             "connected": len(self._connections),
-            **self.carrier.stats(),
+            **self._carrier.stats(),
             **self.admission.stats(),
         }
 

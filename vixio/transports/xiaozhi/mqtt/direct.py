@@ -52,7 +52,7 @@ MAX_PAUSED: Final = 64
 
 
 class DirectLink:
-    """One device, connected to the broker. Its interface is that of :class:`MqttLink`."""
+    """One device, connected to the broker. Its interface is that of a device that connects here."""
 
     identity: Identity
     own_host = ""
