@@ -32,8 +32,7 @@ async def test_a_connected_device_speaks_answers_and_uses_its_tools(tmp_path: Pa
         SimulatedDevice(api.server.device(mode="manual")) as device,
     ):
         call = await api.client(Scope.CONTROL, Scope.DEVICES_READ)
-        mac = device.config.device_id
-        one = f"/devices/{mac}"
+        one = f"/devices/{device.config.device_id}"
         shown = await call("GET", one)
         assert (shown.status, shown.body["online"]) == (200, True)
 
@@ -85,7 +84,10 @@ async def test_a_connected_device_speaks_answers_and_uses_its_tools(tmp_path: Pa
         await device.wait_for(lambda: device.alerts, what="the alert")
         assert (await call("POST", f"{one}/interrupt")).status == 204
         assert (await call("POST", f"{one}/disconnect")).status == 204
-        await until(lambda: api.server.session(mac) is None, what="the end of the session")
+        await until(
+            lambda: api.server.session(device.config.device_id) is None,
+            what="the end of the session",
+        )
         absent = await call("POST", f"{one}/say", {"text": "hello"})
         refused(absent, 409, "not connected")
         assert absent.body["last_seen"] > 0
