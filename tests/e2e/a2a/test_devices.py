@@ -61,8 +61,11 @@ class House:
 
 
 @asynccontextmanager
-async def house(**sections: Any) -> AsyncIterator[House]:  # noqa: ANN401 - as in a file
-    """Run a server with a connected device that has a lamp."""
+async def house(*, speak_request: bool = True, **sections: Any) -> AsyncIterator[House]:  # noqa: ANN401 - as in a file
+    """Run a server with a connected device that has a lamp.
+
+    ``speak_request``: whether it can be made to speak while it is idle.
+    """
     devices = {"skills": ["talk", "speak", "self.lamp.*"], **sections.pop("devices", {})}
     config = settings(a2a={"tokens": TOKENS, "devices": devices}, **sections)
     agent = ScriptedAgentBackend(lambda text: (f"You said: {text}.",))
@@ -74,7 +77,7 @@ async def house(**sections: Any) -> AsyncIterator[House]:  # noqa: ANN401 - as i
     ):
         assert server.app.a2a is not None
         await server.app.a2a.loaded()
-        device = SimulatedDevice(server.device())
+        device = SimulatedDevice(server.device(speak_request=speak_request))
         made = House(server, device, http)
 
         def dim(level: int) -> str:
@@ -154,7 +157,7 @@ async def test_an_idle_device_that_is_not_made_to_speak(monkeypatch: pytest.Monk
         (quiet, "FAILED", f"Quiet hours until {ends}; nothing was said."),
         ({}, "COMPLETED", "Shown on its screen: it cannot be made to speak while it is idle."),
     ):
-        async with house(mqtt=MQTT, assistant=assistant) as home:
+        async with house(speak_request=False, mqtt=MQTT, assistant=assistant) as home:
             await home.device.disconnect()
             session = home.server.session(home.device.config.device_id)
             assert session is not None
