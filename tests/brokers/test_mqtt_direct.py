@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, cast
 
+import pytest
 import pytest_asyncio
 
 from firmware_test_client import SimulatedDevice
@@ -18,7 +19,10 @@ from tests.e2e.test_reminders import KITCHEN, typed
 from tests.support.emqx import Emqx
 from tests.support.servers import free_port
 from tests.support.waiting import until
+from vixio.cli.diagnostics.check_broker import try_broker
+from vixio.core.errors import ConfigError
 from vixio.core.session.speech import SpeechStatus
+from vixio.settings.mqtt import BrokerSection
 from vixio.testing import ScriptedTTS
 
 
@@ -113,6 +117,20 @@ async def test_a_loss_of_the_servers_connection_alone_costs_no_device_its_own(
         assert server.count("mqtt.broker.kicked") == 0
         assert server.count("http.mqtt.allowed") == 3
         await asyncio.sleep(0)
+
+
+async def test_check_tries_the_broker(broker: Emqx) -> None:
+    section = BrokerSection.model_validate(broker.section())
+    with pytest.raises(ConfigError, match="The server has to run"):
+        await try_broker(section)
+    async with at(broker, **typed()):
+        assert "logged in" in await try_broker(section)
+        broker.rules.insert(0, ("deny", "vixio-server", "subscribe", [(False, "vixio/presence/+")]))
+        with pytest.raises(ConfigError, match="its rules do not allow it"):
+            await try_broker(section)
+        broker.config["authentication"] = []
+        with pytest.raises(ConfigError, match="without asking the server"):
+            await try_broker(section)
 
 
 KNOWN: dict[str, Any] = {

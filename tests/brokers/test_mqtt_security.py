@@ -322,6 +322,16 @@ async def test_broken_and_oversized_packets_cost_the_sender_alone(door: Door) ->
     await unharmed(door, victim, link)
 
 
+async def test_a_flood_ends_the_sender_alone(door: Door) -> None:
+    victim = await door.device(await door.login(VICTIM))
+    link, login = door.link(VICTIM), await door.login(ATTACKER)
+    peer = await door.device(login)
+    peer.send(up(b'{"type":"x"}', f"vixio/up/{ATTACKER}") * 5_000)
+    await peer.until(lambda _got: False)
+    assert door.server.count("mqtt.closed.too_much") == 1
+    await unharmed(door, victim, link, peer)
+
+
 async def test_a_second_connection_of_a_device_takes_its_place(door: Door) -> None:
     login = await door.login(VICTIM)
     older = await door.device(login)

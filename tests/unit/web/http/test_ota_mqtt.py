@@ -52,6 +52,16 @@ def answered(
     )
 
 
+def test_a_broker_elsewhere_is_not_where_the_audio_is() -> None:
+    settings = OtaSettings(
+        mqtt_port=lambda: 1883, mqtt_address="mqtt.example.org", mqtt_elsewhere=True
+    )
+    answer = answered(settings, host="192.168.1.5:8003")
+    assert answer["mqtt"]["endpoint"] == "mqtt.example.org:1883"
+    assert answer["mqtt"]["username"] == f"{CLIENT}@192.168.1.5"
+    assert "mqtt" not in answered(settings, host="[fd00::5]:8003"), "audio needs IPv4 too"
+
+
 def test_what_a_device_needs() -> None:
     answer = answered(host="192.168.1.5:8003")
     assert answer["mqtt"] == {
