@@ -24,6 +24,7 @@ from vixio.core.errors import ConfigError
 from vixio.core.session.speech import SpeechStatus
 from vixio.settings.mqtt import BrokerSection
 from vixio.testing import ScriptedTTS
+from vixio.transports.xiaozhi.mqtt import broker as broker_module
 
 
 @pytest_asyncio.fixture
@@ -117,6 +118,20 @@ async def test_a_loss_of_the_servers_connection_alone_costs_no_device_its_own(
         assert server.count("mqtt.broker.kicked") == 0
         assert server.count("http.mqtt.allowed") == 3
         await asyncio.sleep(0)
+
+
+async def test_an_idle_device_is_not_taken_for_dead(
+    broker: Emqx, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(broker_module, "PING_S", 0.05)
+    async with at(broker, **typed()) as server, idle(server):
+        first, mqtt = session(server), server.app.mqtt
+        assert mqtt is not None
+        tools = first.context.tools
+        await until(lambda: len(tools.definitions()) > 0, what="its tools")
+        (channel,) = cast("Any", mqtt.carrier)._channels.values()
+        heard = channel.last_heard
+        await until(lambda: channel.last_heard > heard, what="a sign of life, without a word")
 
 
 async def test_check_tries_the_broker(broker: Emqx) -> None:

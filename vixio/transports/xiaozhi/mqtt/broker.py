@@ -224,6 +224,11 @@ class Broker(KeptConnection):
         """Return why devices cannot be served over MQTT, for readiness; empty: they can."""
         return "" if self.connected else self.fault or "connecting"
 
+    @property
+    def heard(self) -> float:
+        """When anything came from the broker, on the loop's clock."""
+        return self._connection.heard if self._connection is not None else 0.0
+
     def publish(self, topic: str, *payloads: bytes) -> bool:
         """Publish with QoS 0; false, and nothing is sent, if it would have to wait."""
         connection = self._connection

@@ -58,11 +58,10 @@ class DirectLink:
     own_host = ""
 
     def __init__(
-        self, server: Direct, login: tuple[str, str, str], tracked: TrackedConnection, now: float
+        self, server: Direct, login: tuple[str, str, str], tracked: TrackedConnection
     ) -> None:
         self.client_id, self.username, self.password = login
         self.tracked = tracked
-        self.last_heard = now
         self.peername = ""
         """Address and port of the device at the broker: they tell its connections apart."""
         self.over = False
@@ -70,8 +69,13 @@ class DirectLink:
         self._quota = InputQuota(server.limits)
         self._paused: int | None = None
 
+    @property
+    def last_heard(self) -> float:
+        """When the broker answered: it knows whether the device does, and says so."""
+        return self._server.broker.heard
+
     def publish(self, *payloads: bytes) -> bool:
-        """Send messages; false, and nothing is sent, if it would have to wait."""
+        """Send a message; false, and nothing is sent, if it would have to wait."""
         topic = DOWN_TOPIC + self.client_id
         return not self.over and self._server.broker.publish(topic, *payloads)
 
@@ -101,8 +105,7 @@ class DirectLink:
 
     def received(self, payload: bytes) -> None:
         """Take a message of the device, or end the connection of one that sends too much."""
-        self.last_heard = asyncio.get_running_loop().time()
-        verdict = self._quota.judge_message(len(payload), self.last_heard)
+        verdict = self._quota.judge_message(len(payload), asyncio.get_running_loop().time())
         if self._paused is not None:
             self._paused += 1
         if verdict is Verdict.CLOSE or (self._paused or 0) > MAX_PAUSED:
@@ -224,7 +227,7 @@ class Direct:
         tracked = self.owner.arrived(peer)
         if tracked is None:
             return None
-        link = DirectLink(self, login, tracked, asyncio.get_running_loop().time())
+        link = DirectLink(self, login, tracked)
         if self.owner.admit(link) is ConnectCode.ACCEPTED:
             return link
         self.owner.left(tracked)
