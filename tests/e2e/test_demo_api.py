@@ -36,7 +36,7 @@ async def test_a_life_by_curl(tmp_path: Path) -> None:
     commands = re.findall(r"^\$ (curl .*)\n(.*)$", printed, re.MULTILINE)
     assert len(commands) == 11
     assert all(answer.startswith("{") for line, answer in commands if not line.endswith("&"))
-    assert '{"status":"played","heard":"Dinner is ready."}' in printed
+    assert '{"status":"played","heard":"Dinner is ready.","until":""}' in printed
     assert '"state":"delivered"' in printed
     assert '"heard":"what time is it"' in printed
     assert "Traceback" not in "".join(demo.out + demo.err)
