@@ -29,7 +29,7 @@ def assert_played_well(reply: Reply) -> None:
 
 def assert_nothing_wrong(device: SimulatedDevice) -> None:
     """The server sent nothing that must never be sent to a device."""
-    assert device.violations == []
+    assert device.violations == [], device.violations
     assert device.counters.framing_errors == 0
     assert device.counters.decode_errors == 0
 

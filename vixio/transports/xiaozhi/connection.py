@@ -346,18 +346,17 @@ class XiaozhiConnection(DeviceConnection):
                 if time >= next_ping:
                     channel.ping()
                     next_ping = time + settings.ping_interval
-                if self._keeps_alive(time):
+                if time >= self._keepalive_at:
                     await self._send(messages.keepalive())
             except ConnectionClosed:
                 return
-            soonest = min(next_ping, channel.last_heard + settings.dead_after)
-            await asyncio.sleep(
-                min(soonest, max(now(), self._last_sent + settings.keepalive_after)) - now()
-            )
+            dead_at = channel.last_heard + settings.dead_after
+            await asyncio.sleep(min(next_ping, self._keepalive_at, dead_at) - now())
 
-    def _keeps_alive(self, at: float) -> bool:
-        """Whether something must be sent, or the device gives up."""
-        return at >= self._last_sent + self._settings.keepalive_after
+    @property
+    def _keepalive_at(self) -> float:
+        """When something must be sent, or the device gives up."""
+        return self._last_sent + self._settings.keepalive_after
 
     def lost(self) -> None:
         """The device is gone, or is leaving."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
@@ -227,7 +228,8 @@ class StandingConnection(XiaozhiConnection):
         self._frame_ms = hello.audio.frame_ms
         self._text_font = hello.text_font
 
-    def _keeps_alive(self, at: float) -> bool:
+    @property
+    def _keepalive_at(self) -> float:
         # An idle device counts nothing; it looks when a conversation begins (protocol.cc,
         # IsTimeout), with the hello just behind.
-        return self._awake and super()._keeps_alive(at)
+        return super()._keepalive_at if self._awake else math.inf
