@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from firmware_test_client import Frame, Reply
+from firmware_test_client import Sentence
 from firmware_test_client.playout import Heard
 from vixio.providers.tts import TTSProvider
 
@@ -147,22 +147,15 @@ def course(made: Made, heard: Sequence[Heard], since: float) -> Course | None:
     )
 
 
-def out_of_step(frames: Sequence[Frame], heard: Sequence[Heard], reply: Reply) -> list[float]:
-    """Return by how many ms each subtitle of a reply came before its sound; below 0: behind it.
-
-    Of a reply that was neither interrupted nor clipped; none otherwise.
-    """
-    sounds = [each for each in heard if each.reply == reply.index]
-    if reply.clipped_ms or len(sounds) != reply.frames:
-        return []
-    ahead, packets = [], 0
-    for frame in frames:
-        if frame.direction != "in" or frame.time < reply.tts_start:
-            continue
-        if reply.tts_stop is not None and frame.time >= reply.tts_stop:
-            break
-        if frame.kind == "binary":
-            packets += 1
-        elif frame.body and frame.body.get("state") == "sentence_start" and packets < len(sounds):
-            ahead.append((sounds[packets].time - frame.time) * 1000)
+def subtitles(heard: Sequence[Heard], shown: Sequence[Sentence]) -> list[float]:
+    """Return by how many ms each sentence of the story was shown before its sound; below 0: behind
+    it. Of those that were heard."""
+    ahead = []
+    for sentence in shown:
+        place = STORY.find(sentence.text.strip())
+        lowest = LOWEST_HZ + HZ_A_SECOND * max(0, place) * LETTER_S
+        for each in heard if place >= 0 else ():
+            if each.time + each.duration > sentence.time - 1 and (_pitch(each) or 0) >= lowest:
+                ahead.append((each.time - sentence.time) * 1000)
+                break
     return ahead

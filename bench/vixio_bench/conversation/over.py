@@ -19,7 +19,7 @@ from vixio.core.session.speech import SpeechHandle, SpeechStatus
 from vixio.providers.espeak.provider import EspeakTTSProvider
 from vixio.server import Providers, Server
 from vixio.testing.voices import Floats, Speaker, Voices
-from vixio_bench.conversation.heard import STORY, Course, Made, StoryTeller, course
+from vixio_bench.conversation.heard import STORY, Course, Made, StoryTeller, course, subtitles
 from vixio_bench.conversation.servers import running
 from vixio_bench.conversation.situations import cough, loud, pink
 from vixio_bench.conversation.stand_ins import MarkedWords, marked
@@ -69,7 +69,8 @@ class Interjection:
 class Over:
     """What became of one. ``silence_ms``: from the first sample of the voice to the last of the
     story, where it fell silent; None: it did not. ``told_ms``: to ``tts stop``, the server's part
-    of that. ``course``: of the story."""
+    of that. ``course``: of the story. ``subtitles_ms``: by how much its sentences were shown before
+    their sound."""
 
     said: Interjection
     silence_ms: float | None
@@ -78,6 +79,7 @@ class Over:
     """Whether the story was ended by it."""
     answered: bool
     course: Course
+    subtitles_ms: tuple[float, ...] = ()
 
     @property
     def missed(self) -> bool:
@@ -217,7 +219,7 @@ async def _interject(
     server: Server, device: SimulatedDevice, story: Made, said: Interjection
 ) -> Over:
     await _silent(device)
-    first = len(device.heard)
+    first, shown = len(device.heard), len(device.sentences)
     handle = _tell_story(server, device)
     await device.wait_for(
         lambda: len(device.heard) - first >= said.after_packets, what="the story", timeout=WAIT_S
@@ -237,7 +239,8 @@ async def _interject(
     silence = (heard.silent_at - spoken.voice_start) * 1000 if fell_silent else None
     told = next((at for at in _stops(device) if at >= spoken.voice_start), None)
     told_ms = None if told is None or silence is None else (told - spoken.voice_start) * 1000
-    return Over(said, silence, told_ms, interrupted, answered, heard)
+    ahead = tuple(subtitles(device.heard[first:], device.sentences[shown:]))
+    return Over(said, silence, told_ms, interrupted, answered, heard, ahead)
 
 
 def _stops(device: SimulatedDevice) -> Iterator[float]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Any, Final
 
 import numpy as np
@@ -15,7 +14,6 @@ from vixio.core.audio import LISTEN_RATE
 from vixio.core.session.events import Event, TurnEnded
 from vixio.core.whole_phrases import bare
 from vixio.server import Providers
-from vixio_bench.conversation.heard import out_of_step
 from vixio_bench.conversation.servers import running
 from vixio_bench.conversation.situations import Situation
 
@@ -33,8 +31,7 @@ class Outcome:
     ``turn_ms``: to the end of the turn, by the server. ``cut``: an answer began before the user had
     finished. ``right``: it was an answer to what was expected.
     ``clipped_ms``, ``gap_ms``: of the answers' sound, not heard, and silent in between. ``heard``:
-    the words that the device showed. ``subtitles_ms``: by how much each subtitle came before its
-    sound.
+    the words that the device showed.
     """
 
     situation: Situation
@@ -45,7 +42,6 @@ class Outcome:
     gap_ms: float
     heard: str = ""
     turn_ms: float | None = None
-    subtitles_ms: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +121,7 @@ async def _play(device: SimulatedDevice, situation: Situation) -> tuple[Outcome,
         if answered and device.replies[-1].tts_start >= ends:
             break
     replies = device.replies[before:]
-    outcome = judge(situation, ends, replies)
-    ahead = (out_of_step(device.frames, device.heard, each) for each in replies)
-    return replace(outcome, subtitles_ms=tuple(chain.from_iterable(ahead))), ends
+    return judge(situation, ends, replies), ends
 
 
 def judge(situation: Situation, voice_end: float, replies: Sequence[Reply]) -> Outcome:

@@ -107,7 +107,6 @@ def _said(figures: Figures | None) -> list[dict[str, Any]]:
             "heard": each.heard,
             "clipped_ms": each.clipped_ms,
             "gap_ms": each.gap_ms,
-            "subtitles_ms": each.subtitles_ms,
         }
         for each in (figures.played.outcomes if figures is not None else ())
     ]
@@ -126,6 +125,7 @@ def _over(each: Over) -> dict[str, Any]:
         "missing_ms": each.course.missing_ms,
         "repeated_ms": each.course.repeated_ms,
         "whole": each.course.whole,
+        "subtitles_ms": each.subtitles_ms,
     }
 
 
@@ -171,7 +171,7 @@ async def measure(
         users = await asyncio.to_thread(interjections, seed, limit)
         for each in OVER_WAYS:
             tell = _tell(f"over, {each.name}", len(users))
-            found.over[each.name] = await play_over(each, users, 2 * devices, tell)
+            found.over[each.name] = await play_over(each, users, devices + 2, tell)
     if "echo" in parts and is_installed():
         said_over = echoes(limit)
         tell = _tell("echo", len(said_over))
@@ -202,7 +202,7 @@ def main(argv: Sequence[str]) -> int:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--devices", type=int, default=3, help="that talk at the same time")
+    parser.add_argument("--devices", type=int, default=4, help="that talk at the same time")
     parser.add_argument("--limit", type=int, help="so many situations of each kind")
     parser.add_argument("--seed", type=int, default=1, help="of the drawn pauses")
     parser.add_argument("--only", choices=PARTS, action="append", help="this part; repeatable")

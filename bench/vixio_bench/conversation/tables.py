@@ -13,8 +13,8 @@ from vixio_bench.conversation.troubles import Survived
 def table(off: Figures, on: Figures) -> str:
     """Return what was said to a listening device, off beside on."""
     lines = [
-        "| kind | situations | response off: p50, p95 | on | cut off: off | on | right: off | on | subtitles out of step: off | on |",  # noqa: E501
-        "|---|---|---|---|---|---|---|---|---|---|",
+        "| kind | situations | response off: p50, p95 | on | cut off: off | on | right: off | on |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for group, outcomes in on.groups.items():
         cells = [group, str(len(outcomes))]
@@ -23,7 +23,6 @@ def table(off: Figures, on: Figures) -> str:
             cells.append(", ".join(map(ms, both)))
         cells += [str(way.cut((group,))) for way in (off, on)]
         cells += [str(sum(each.right for each in way.of((group,)))) for way in (off, on)]
-        cells += [str(way.out_of_step((group,))) for way in (off, on)]
         lines.append(f"| {' | '.join(cells)} |")
     lines.append("")
     gaps = (sum(each.gap_ms for each in way.played.outcomes) for way in (off, on))

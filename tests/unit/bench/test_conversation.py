@@ -11,11 +11,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from firmware_test_client import Reply
+from firmware_test_client import Reply, Sentence
 from firmware_test_client.playout import Heard
 from vixio_bench.conversation import over, play
 from vixio_bench.conversation.echoes import Echoed, echoes
-from vixio_bench.conversation.heard import HZ_A_SECOND, LOWEST_HZ, Course, Made, course
+from vixio_bench.conversation.heard import (
+    HZ_A_SECOND,
+    LETTER_S,
+    LOWEST_HZ,
+    STORY,
+    Course,
+    Made,
+    course,
+    subtitles,
+)
 from vixio_bench.conversation.marks import Figures, echo_marks, marks, over_marks, trouble_marks
 from vixio_bench.conversation.network import Network, Relay
 from vixio_bench.conversation.over import (
@@ -89,7 +98,6 @@ def test_each_mark_can_be_missed() -> None:
         ([GOOD, replace(AMONG, turn_ms=None), QUIET], 0, "among others"),
         ([replace(GOOD, clipped_ms=60.0), AMONG, QUIET], 0, "clipped"),
         ([GOOD, AMONG, replace(QUIET, right=False)], 0, "cough"),
-        ([replace(GOOD, subtitles_ms=(-201.0,)), AMONG, QUIET], 0, "subtitles"),
     ):
         assert any(words in line for line in missed(on, dropped)), words
 
@@ -156,8 +164,8 @@ async def test_troubles_cost_a_turn_at_most() -> None:
 
 def test_the_table_has_a_line_for_each_kind() -> None:
     text = table(figures(BEFORE), figures([GOOD, AMONG, QUIET]))
-    assert "| known | 1 | 820 ms, 820 ms | 540 ms, 540 ms | 0 | 0 | 1 | 1 | 0 | 0 |" in text
-    assert "| cough | 1 | –, – | –, – | 0 | 0 | 1 | 1 | 0 | 0 |" in text
+    assert "| known | 1 | 820 ms, 820 ms | 540 ms, 540 ms | 0 | 0 | 1 | 1 |" in text
+    assert "| cough | 1 | –, – | –, – | 0 | 0 | 1 | 1 |" in text
 
 
 STOP = Interjection("stop", "stop", SILENT, "stops", 1)
@@ -183,6 +191,7 @@ def test_each_mark_of_what_is_said_over_a_speech_can_be_missed() -> None:
         ((STOPPED, replace(LISTENED, course=replace(WENT_ON, resumed_ms=-60.0))), "goes on within"),
         ((STOPPED, replace(LISTENED, course=replace(WENT_ON, missing_ms=60.0))), "clipped"),
         ((STOPPED, replace(LISTENED, course=replace(WENT_ON, repeated_ms=60.0))), "clipped"),
+        ((STOPPED, replace(LISTENED, subtitles_ms=(150.0, -201.0))), "from their sound"),
     ):
         assert any(words in line for line in over_missed(*found)), words
     assert len(over_missed()) == len(over_marks(FREE, []))
@@ -268,6 +277,18 @@ def test_what_was_heard_of_a_story_is_known_to_the_packet() -> None:
     assert cut is not None
     assert not cut.whole
     assert cut.silent_at == pytest.approx(1.8)
+
+
+def test_a_sentence_of_the_story_is_laid_beside_its_sound() -> None:
+    second = STORY.index("In the evenings")
+    begin = int(second * LETTER_S / 0.06) + 1
+    heard = told(*range(begin + 20))
+    shown = [
+        Sentence(STORY[: second - 1], -0.16),
+        Sentence(STORY[second:], begin * 0.06 - 0.1),
+        Sentence("Something else.", 9.0),
+    ]
+    assert subtitles(heard, shown) == pytest.approx([160, 100])
 
 
 async def test_a_network_makes_late_and_loses_nothing() -> None:
