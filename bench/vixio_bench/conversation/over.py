@@ -222,7 +222,13 @@ async def _interject(
     first, shown = len(device.heard), len(device.sentences)
     handle = _tell_story(server, device)
     await device.wait_for(
-        lambda: len(device.heard) - first >= said.after_packets, what="the story", timeout=WAIT_S
+        # An answer to what was said before may have come late.
+        lambda: (
+            sum(story.place(each) is not None for each in device.heard[first:])
+            >= said.after_packets
+        ),
+        what="the story",
+        timeout=WAIT_S,
     )
     pcm = np.clip(said.sound * 32768, -32768, 32767).astype("<i2").tobytes()
     spoken = await device.say(Pcm(pcm, LISTEN_RATE))
