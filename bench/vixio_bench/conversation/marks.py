@@ -31,7 +31,7 @@ SLOW_MS: Final = 1_300.0
 it, and thinking begins after 200 ms of silence."""
 SUBTITLE_MS: Final = 200.0
 """By which a subtitle may be away from its sound."""
-SILENCE_MS: Final = (250.0, 400.0)
+SILENCE_MS: Final = (280.0, 400.0)
 """From the first sample of a voice over a speech to the last of the speech, p50 and p90. Of these
 some 70 ms are the device's: the packet that sounds, and the time until it empties its queue."""
 RESUMED_MS: Final = 50.0
