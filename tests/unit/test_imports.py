@@ -265,6 +265,8 @@ Server(load_settings(None))"""
     heavy |= {"yaml"}  # which is read for a settings file only
     heavy |= {"vixio.providers.downloads"}  # which the command line alone uses
     heavy |= {"nats", "vixio.bus", "vixio.cluster.nats", "vixio.cluster.workers"}  # of several
+    heavy |= {"cryptography", "vixio.transports.xiaozhi.mqtt"}  # of the section `mqtt`
+    heavy |= {"freetype", "noto_cjk_sans_otc"}
     assert not heavy & loaded(program)
 
 
