@@ -128,7 +128,7 @@ ELSEWHERE = (
     "tests/load/*", "tests/chaos/*", "tests/trace/*", "tests/cluster/*", "tests/brokers/*",
     "tests/models/*", "tests/ray/*", "tests/a2a/*", "tests/console/*", "tests/e2e/test_demo.py",
     "tests/e2e/test_api_document.py", "tests/e2e/test_unstorable.py", "tests/e2e/test_mqtt.py",
-    "tests/support/test_warm.py",
+    "tests/e2e/test_api_picture.py", "tests/e2e/test_upgrade_now.py", "tests/support/test_warm.py",
 )  # fmt: skip
 """Tests that other targets run; `make test` would skip nearly all of them."""
 
@@ -318,8 +318,16 @@ TARGETS = (
         "console",
         [
             Group("all", ["tests/console"], parts=3, options=["--deselect", SPOKEN]),
-            # A thousand requests, for what the console and others are told of the API.
-            Group("api", ["tests/e2e/test_api_document.py"]),
+            # A thousand requests, for what the console and others are told of the API, and what is
+            # sent to devices by its buttons.
+            Group(
+                "api",
+                [
+                    "tests/e2e/test_api_document.py",
+                    "tests/e2e/test_api_picture.py",
+                    "tests/e2e/test_upgrade_now.py",
+                ],
+            ),
             # A browser's microphone leaves out samples where the cores are taken.
             Group("spoken", [SPOKEN], alone=True),
         ],
