@@ -40,7 +40,7 @@ class StationContext:
     ``early``: the latest partial result of the recogniser, and what it made of all before a pause,
     which the turn detector reads although it stands before the recogniser. ``words_due``: the
     latter is on its way. ``hears_freely``: whether the recogniser hears more than its commands.
-    ``speaks``: whether a reply is played or held.
+    ``surely_over``: whether a voice now is over a reply, and of a device that cancels its echo.
     ``phrases``: what the user may say besides commands for tools: the device's own exit phrases.
     """
 
@@ -59,7 +59,7 @@ class StationContext:
     early: EarlyTranscript | None = None
     words_due: bool = False
     hears_freely: bool = False
-    speaks: Callable[[], bool] = bool
+    surely_over: Callable[[], bool] = bool
     voice_latency: VoiceLatency = field(default_factory=VoiceLatency)
 
     def timeline(self, turn_id: int) -> TurnTimeline:

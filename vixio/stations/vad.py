@@ -52,7 +52,8 @@ class VADSettings:
 
 SURE: Final = 0.9
 """One window at or above it begins speech over the assistant's, which falls silent 50 ms sooner so.
-Coughs, knocks, tones, noise, and what the echo canceller leaves at -6 dB, stay below 0.4."""
+Coughs, knocks, tones and noise stay below 0.4. Not where the server cancels the echo: its
+rest behind a stutter of the loudspeaker may be louder for a moment."""
 
 LEVEL_MS: Final = 160
 """A voice's level is that of so much audio: less varies with each sound, more takes in pauses."""
@@ -244,7 +245,7 @@ class VADStation(ListeningStation):
         if foreground is not None:
             sure = sure and foreground.may_begin()
         self._run = self._run + 1 if sure else 0
-        over = sure and probability >= SURE and self.context.speaks()
+        over = sure and probability >= SURE and self.context.surely_over()
         if over or self._run >= self._speech_windows:
             self._voice = True
             spoken_ms = self._run * self._window_ms

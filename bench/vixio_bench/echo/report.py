@@ -33,7 +33,7 @@ from vixio.audio.echo import EchoCanceller, is_installed
 from vixio.core.audio import LISTEN_RATE
 from vixio.core.extras import how_to_install
 from vixio.providers.silero_vad.model import WINDOW_BYTES, SileroModel, find_model
-from vixio.stations.vad import SURE, VADSettings
+from vixio.stations.vad import VADSettings
 from vixio.testing.voices import Floats, Speaker, Voices
 from vixio_bench.echo.device import LEAD_S, SPEECH_DB, Case, Heard, Sound, as_pcm, hear, level
 
@@ -182,12 +182,9 @@ def _erle(raw: Heard, heard: Heard, first: float, last: float) -> float:
 def _onsets(voice: Floats, where: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> int:
     """Return how often the VAD station would begin to hear a voice."""
     run = count = 0
-    begun = False
     for probability, counts in zip(voice, where, strict=True):
         run = run + 1 if probability >= _THRESHOLD and counts else 0
-        begins = run > 0 and (run >= _RUN or probability >= SURE)
-        count += begins and not begun
-        begun = run > 0 and (begun or begins)
+        count += run == _RUN
     return count
 
 
@@ -224,7 +221,7 @@ def _first(voice: Floats, window: int) -> int | None:
     run = 0
     for index in range(window, min(len(voice), window + 1200 // 32)):
         run = run + 1 if voice[index] >= _THRESHOLD else 0
-        if run == _RUN or voice[index] >= SURE:
+        if run == _RUN:
             return index
     return None
 

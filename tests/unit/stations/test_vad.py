@@ -153,7 +153,7 @@ async def test_over_the_assistants_speech_one_sure_window_begins_a_voice(
     speaks: bool, windows: int
 ) -> None:
     room = Room(packet_s=0.032)
-    room.station.context.speaks = lambda: speaks
+    room.station.context.surely_over = lambda: speaks
     for number in range(1, 4):
         marks = await room.hear(voice(0.032))
         assert len(marks) == (number == windows)
@@ -163,5 +163,5 @@ async def test_over_the_assistants_speech_others_begin_nothing() -> None:
     room = Room()
     await room.hear(voice(1.2))
     await room.hear(voice(4.0, -10))
-    room.station.context.speaks = lambda: True
+    room.station.context.surely_over = lambda: True
     assert await room.hear(voice(1.0, -10)) == []

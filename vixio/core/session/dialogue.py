@@ -72,7 +72,8 @@ class Dialogue:
         """``on_idle`` is called when the floor becomes free."""
         self.engine = engine
         self.floor = SessionFloor(emit, self._free)
-        context.speaks = lambda: self.floor.audible
+        own = "aec" not in connection.device.features
+        context.surely_over = lambda: own and self.floor.audible
         self.endings = Endings(connection, self.floor, context.spawn)
         self._connection = connection
         self._context = context
