@@ -72,8 +72,7 @@ class Dialogue:
         """``on_idle`` is called when the floor becomes free."""
         self.engine = engine
         self.floor = SessionFloor(emit, self._free)
-        own = "aec" not in connection.device.features
-        context.surely_over = lambda: own and self.floor.audible
+        context.surely_over = lambda: self.floor.audible and "aec" not in connection.device.features
         self.endings = Endings(connection, self.floor, context.spawn)
         self._connection = connection
         self._context = context
