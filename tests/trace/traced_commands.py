@@ -68,6 +68,9 @@ STEPS = (
     Step("devices assign", [DEVICE, "kitchen"]),
     Step("devices give", [DEVICE, "Anna"]),
     Step("devices switch", [DEVICE, "mqtt"]),
+    Step("devices upgrade", [DEVICE], status=2),  # no server runs
+    Step("devices picture", [DEVICE, IMAGE[1]], status=2),
+    Step("devices assets", [DEVICE, "https://assets.example/a.bin"], status=2),
     Step("devices show", [DEVICE]),
     Step("devices block", [DEVICE]),
     Step("devices unblock", [DEVICE]),

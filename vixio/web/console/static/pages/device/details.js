@@ -24,7 +24,7 @@ export async function details(panel, context) {
   const carrier = select([["", ""], ["mqtt", t("device.carrier.mqtt")], ["websocket", t("device.carrier.websocket")]], "");
   const memory = h("a", { href: href(["memory", "devices", device.id]) }, t("device.memory"));
   const facts = h("dl");
-  const assets = h("input", { type: "url", maxLength: 1_000, autocomplete: "off", placeholder: "https://" });
+  const assets = h("input", { type: "url", maxLength: 1_000, autocomplete: "off" });
   const give = button(t("device.assets.send"), async () => {
     if (!assets.checkValidity() || !assets.value) return assets.focus();
     await post(`${path}/assets`, { url: assets.value.trim() }, { timeout: TOOL_MS });
