@@ -193,7 +193,7 @@ TARGETS = (
     ),
     Target(
         "mqtt",
-        [Group("all", CONVERSATIONS, options=["-m", "not websocket"], parts=4)],
+        [Group("all", CONVERSATIONS, options=["-m", "not websocket"], parts=6)],
         environment={"VIXIO_TEST_CARRIER": "mqtt"},
         cpu_s=60,
     ),
