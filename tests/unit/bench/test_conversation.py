@@ -148,7 +148,8 @@ async def test_a_speech_ends_or_goes_on_as_the_words_over_it_say(
     assert stop.interrupted
     assert command.interrupted
     assert command.answered
-    assert (mhm.course.whole, mhm.course.pauses, mhm.interrupted) == (True, 1, False)
+    assert (mhm.course.whole, mhm.interrupted) == (True, False)
+    assert mhm.course.pauses >= 1  # more where the machine stops the voice in between
     for each in nothing:
         assert each.course.whole
         assert not each.interrupted
