@@ -13,12 +13,16 @@ from vixio.core.tools.types import JsonObject
 from vixio.transports.admission.identity import Identity
 from vixio.transports.xiaozhi.channel import Channel, ChannelListener
 from vixio.transports.xiaozhi.framing import Codec, Version, build_frame, parse_frame
-from vixio.transports.xiaozhi.inbox import Inbox
+from vixio.transports.xiaozhi.inbox import HIGH_WATER, Inbox
 from vixio.transports.xiaozhi.mqtt.link import Link
 from vixio.transports.xiaozhi.mqtt.udp import UdpAudio, UdpPort
 
 if TYPE_CHECKING:
     from vixio.transports.xiaozhi.mqtt.carrier import MqttCarrier
+
+MOST_WAITING: Final = 4 * HIGH_WATER
+"""Messages that wait for a session that does not read: 15 s of audio. UDP itself cannot be made to
+wait."""
 
 VERSION: Final[Version] = 2
 """Inside: its header has the timestamp, and room for what was lost."""
@@ -148,5 +152,9 @@ class MqttChannel(Channel):
         self.inbox.close()
 
     def _heard(self, packet: bytes, stamp: int, missing: int) -> None:
-        if not self._cut:
+        if self._cut:
+            return
+        if len(self.inbox) < MOST_WAITING:
             self.inbox.put(build_frame(VERSION, packet, stamp, missing))
+        else:
+            self._udp.counters.add("udp.dropped.unread")

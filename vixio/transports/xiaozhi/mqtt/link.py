@@ -113,6 +113,7 @@ class MqttLink(asyncio.BufferedProtocol):
         "_listener",
         "_lost",
         "_packets",
+        "_quota",
         "_state",
         "_tcp",
         "_writable",
@@ -121,7 +122,6 @@ class MqttLink(asyncio.BufferedProtocol):
         "last_heard",
         "password",
         "peer",
-        "quota",
         "tracked",
         "username",
     )
@@ -131,8 +131,6 @@ class MqttLink(asyncio.BufferedProtocol):
     tracked: TrackedConnection
     last_heard: float
     """When a whole packet arrived, on the loop's clock."""
-    quota: InputQuota
-    """Packets of MQTT are charged here; audio that comes another way, by who receives it."""
 
     def __init__(self, listener: MqttListener) -> None:
         self.client_id = self.username = self.password = self.peer = ""
@@ -140,7 +138,7 @@ class MqttLink(asyncio.BufferedProtocol):
         self._tcp: asyncio.Transport
         self._state = State.CONNECTING
         self._packets = PacketReader()
-        self.quota = InputQuota(listener.limits)
+        self._quota = InputQuota(listener.limits)
         self._limit = CONNECT_TIMEOUT_S
         self._dropped = 0
         self._full = False
@@ -281,9 +279,9 @@ class MqttLink(asyncio.BufferedProtocol):
         if self._state is State.CONNECTING:
             self._connect(packet)
             return
-        verdict = self.quota.judge_message(len(packet.body), self.last_heard)
+        verdict = self._quota.judge_message(len(packet.body), self.last_heard)
         if verdict is not Verdict.TAKE:
-            self._listener.counters.add(f"xiaozhi.limited.{self.quota.excess.replace(' ', '_')}")
+            self._listener.counters.add(f"xiaozhi.limited.{self._quota.excess.replace(' ', '_')}")
             if verdict is Verdict.CLOSE:
                 raise BadPacket(TOO_MUCH)
             return

@@ -10,11 +10,13 @@ import pytest
 
 from tests.support.waiting import until
 from tests.unit.transports.xiaozhi.mqtt.support import ACCEPTED, Client, connect, down, up
+from tests.unit.transports.xiaozhi.mqtt.test_udp import Device
 from tests.unit.transports.xiaozhi.support import BOUND_S
 from vixio.transports.admission.admission import Admission, AdmissionSettings
 from vixio.transports.admission.limits import Limits
 from vixio.transports.xiaozhi.channel import Channel
 from vixio.transports.xiaozhi.mqtt.carrier import MqttCarrier, MqttSettings
+from vixio.transports.xiaozhi.mqtt.channel import MOST_WAITING
 
 UNAVAILABLE = b"\x20\x02\x00\x03"
 
@@ -79,3 +81,35 @@ async def test_of_several_messages_all_are_sent_or_none() -> None:
         await asyncio.wait_for(channel.writable(), BOUND_S)
         await asyncio.wait_for(channel.close(), BOUND_S)
         assert await reading == (down(b"a" * 30_000) + down(b"b")) * sent
+
+
+async def test_audio_that_nobody_reads_is_bounded() -> None:
+    admission = Admission(AdmissionSettings(trusted_proxies=()))
+    carrier = MqttCarrier(MqttSettings(host="127.0.0.1", port=0, udp_port=0), admission)
+    channels: list[Channel] = []
+    over = asyncio.Event()
+
+    async def serve(channel: Channel) -> None:
+        channels.append(channel)
+        await over.wait()
+
+    await carrier.start(serve)
+    try:
+        async with dialled(carrier):
+            await until(lambda: bool(channels), what="the device")
+            (channel,) = channels
+            udp = channel.begin(60)["udp"]
+            key, nonce = bytes.fromhex(udp["key"]), bytes.fromhex(udp["nonce"])
+            device = Device(udp["port"], key, nonce)
+            try:
+                for _ in range(MOST_WAITING + 40):
+                    device.send()
+                    await asyncio.sleep(0)
+                await until(lambda: admission.counters.get("udp.dropped.unread") > 0)
+                assert len(channel.inbox) == MOST_WAITING
+            finally:
+                device.socket.close()
+                over.set()
+    finally:
+        async with asyncio.timeout(BOUND_S):
+            await carrier.stop()
