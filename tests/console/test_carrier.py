@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from playwright.async_api import Response
 
 from tests.console.conftest import OpenVisit
 from tests.console.house import ConsoleHouse
@@ -32,18 +36,21 @@ async def test_how_a_device_connects_is_chosen(
         chosen = page.get_by_label("How it connects")
         await expect(chosen.locator("option:checked")).to_have_text(f"Server default ({default})")
         await expect(page.get_by_text("A change takes effect when")).to_be_visible()
-        for carrier in ("mqtt", "websocket", ""):
-            await chosen.select_option(carrier)
-            await expect(page.locator(".toast").last).to_contain_text(
-                "when the device next restarts"
-            )
+        for carrier in ("mqtt", "websocket", "", "mqtt"):
+            async with page.expect_response(_changes) as changed:
+                await chosen.select_option(carrier)
+            assert (await changed.value).ok
             async with http.get(f"/api/v1/devices/{KITCHEN}") as answer:
                 assert (await answer.json())["carrier"] == carrier
-        await chosen.select_option("mqtt")
+        await expect(page.locator(".toast").last).to_contain_text("when the device next restarts")
         await page.reload()
         await expect(chosen).to_have_value("mqtt")
         await visit.enter("#/server/access")
         await expect(page.locator(".audit")).to_contain_text("changed the connection of Kitchen")
+
+
+def _changes(answer: Response) -> bool:
+    return answer.request.method == "PATCH" and "/devices/" in answer.url
 
 
 async def test_without_mqtt_there_is_nothing_to_choose(
