@@ -50,9 +50,9 @@ FARTHEST: Final = 1_000
 """Packets that may be missing in front of one: a minute of audio. Farther ahead is none of the
 device's."""
 
-PROOFS: Final = 3
-"""Packets in a row that a new source address has to send. Each is right by chance once in twenty
-times: whoever does not know the key sends noise."""
+PROOFS: Final = 5
+"""Packets in a row that a new source address has to send. Whoever does not know the key sends
+noise, of which one in 36 has the right length by chance, and five in a row one in 60 million."""
 
 READS_IN_A_ROW: Final = 64
 """Datagrams taken before the loop runs other tasks, in 0.5 ms."""
@@ -150,6 +150,8 @@ class UdpAudio:
             self._accept(packet, stamp, sequence)
         elif packet_seconds(packet) != self._seconds:
             add("udp.dropped.unproved")
+            if address == self._moving:
+                self._moving = None
         elif self.address is None:
             self._settle(address)
             self._accept(packet, stamp, sequence)

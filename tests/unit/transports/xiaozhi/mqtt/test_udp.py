@@ -236,6 +236,23 @@ async def test_a_device_behind_a_nat_moves_and_nobody_else_takes_it_along() -> N
             await device.receive()
 
 
+async def test_a_new_address_proves_itself_by_packets_in_a_row() -> None:
+    async with opened() as here:
+        with device_of(here) as device, device_of(here) as other:
+            device.send()
+            await heard(here, 1)
+            other.sequence = 1
+            for _ in range(3):
+                for _ in range(PROOFS - 1):
+                    other.send()
+                other.send(other.packet(bytes([1 << 3]) + bytes(40)))  # of 20 ms: noise, by chance
+            await until(lambda: here.count("dropped.unproved") == 3)
+            assert here.count("moved") == 0
+            for _ in range(PROOFS):
+                other.send()
+            await until(lambda: here.count("moved") == 1)
+
+
 async def test_one_far_number_does_not_deafen() -> None:
     async with opened() as here:
         with device_of(here) as device:
