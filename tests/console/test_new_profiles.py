@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from vixio.web.console.assets import read_assets
 
 if TYPE_CHECKING:
     import aiohttp
-    from playwright.async_api import FilePayload
+    from playwright.async_api import FilePayload, Route
 
     from tests.console.conftest import OpenVisit
 
@@ -109,6 +110,37 @@ async def test_a_profile_begins_with_a_template(house: ConsoleHouse, open_visit:
     assert content["instructions"].startswith("You are a cheerful companion"), (
         "in the language of the assistant, whatever that of the page"
     )
+
+
+async def test_a_name_is_free_before_the_list_is_there(
+    house: ConsoleHouse, open_visit: OpenVisit
+) -> None:
+    from playwright.async_api import expect
+
+    visit = await open_visit(house)
+    held, go = list[str](), asyncio.Event()
+
+    async def hold_first(route: Route) -> None:
+        if not held:
+            held.append(route.request.url)
+            await go.wait()
+        await route.continue_()
+
+    async with house.api() as http:
+        await write(http, "Robot", {"place": "Ulm"})
+    await visit.page.route("**/api/v1/profiles", hold_first)
+    await enter(visit)
+    page = visit.page
+    await page.get_by_role("button", name="New profile").first.click()
+    dialog = page.get_by_role("dialog")
+    await dialog.get_by_role("radio", name="A file").check()
+    named: FilePayload = {"name": "Robot.json", "mimeType": "application/json", "buffer": b"{}"}
+    await dialog.get_by_label("File with a profile").set_input_files(named)
+    await expect(dialog.get_by_label("Name", exact=True)).to_have_value("Robot 2")
+    assert held
+    go.set()
+    await dialog.get_by_role("button", name="Cancel").click()
+    await page.get_by_role("link", name="Robot").wait_for()
 
 
 async def test_a_profile_is_shared_as_a_file(

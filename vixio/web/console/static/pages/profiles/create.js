@@ -29,12 +29,12 @@ function contentOf({ texts, content }, tag) {
 
 /**
  * Asks how a profile is to be, makes it and shows it.
- * @param {any[]} known the profiles that there are @param {AbortSignal} signal @param {string} [like] one of them
+ * @param {AbortSignal} signal @param {string} [like] a profile that there is
  */
-export async function createProfile(known, signal, like = "") {
-  const [all, form] = await Promise.all([templates(), get("/profiles/schema", {}, signal)]);
+export async function createProfile(signal, like = "") {
+  const [all, form, { profiles: known }] = await Promise.all([templates(), get("/profiles/schema", {}, signal), get("/profiles", {}, signal)]);
   const name = h("input", { type: "text", maxLength: 64, required: true, autocomplete: "off" });
-  const other = select(known.map((each) => [each.name, each.name]), like || known[0]?.name, { "aria-label": t("profiles.new.like") });
+  const other = select(known.map((/** @type {any} */ each) => [each.name, each.name]), like || known[0]?.name, { "aria-label": t("profiles.new.like") });
   const file = h("input", { type: "file", accept: ".json,application/json" });
   const upload = h("div", { class: "stack", hidden: true }, fileField(t("profiles.file"), file, { hint: t("profiles.file.hint") }));
   const wrong = h("div");
@@ -49,7 +49,7 @@ export async function createProfile(known, signal, like = "") {
   /** @param {string} words */
   const propose = (words) => {
     if (name.value && name.value !== proposed) return;
-    const taken = new Set(known.map((each) => each.name));
+    const taken = new Set(known.map((/** @type {any} */ each) => each.name));
     let free = words;
     for (let at = 2; taken.has(free); at += 1) free = `${words} ${at}`;
     name.value = proposed = words ? free : "";
@@ -107,7 +107,7 @@ export async function createProfile(known, signal, like = "") {
     setFieldError(name, refused);
     if (refused) throw new Error(refused);
     if (begins === "file" && !read) throw new Error(t("profiles.file.none"));
-    const content = begins === "file" ? read : begins === "like" ? known.find((each) => each.name === other.value)?.content : begins === "empty" ? {} : contentOf(all[Number(begins)], form.defaults.language ?? "");
+    const content = begins === "file" ? read : begins === "like" ? known.find((/** @type {any} */ each) => each.name === other.value)?.content : begins === "empty" ? {} : contentOf(all[Number(begins)], form.defaults.language ?? "");
     const unsaved = begins === "file" && mistakes.length; // they are mended in the form
     await put(`/profiles/${part(wanted)}`, { content: unsaved ? {} : content });
     if (unsaved) beginWith(wanted, content);

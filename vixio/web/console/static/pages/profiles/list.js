@@ -35,7 +35,7 @@ export async function list({ root, signal }) {
   await read();
 
   function create() {
-    return createProfile(found.profiles, signal);
+    return createProfile(signal);
   }
 
   async function read() {
@@ -73,7 +73,7 @@ export async function list({ root, signal }) {
         h("p", { class: "muted clip" }, its.length > 4 ? `${names}, …` : names)),
       h("p", { class: "small muted" }, t("profiles.changed-at"), " ", time(changed_at)),
       h("div", { class: "row" },
-        button(t("profiles.copy", { name }), () => createProfile(found.profiles, signal, name), { icon: "plus", iconOnly: true, small: true }),
+        button(t("profiles.copy", { name }), () => createProfile(signal, name), { icon: "plus", iconOnly: true, small: true }),
         button(t("profiles.remove.this", { name }), async () => {
           if (await removeProfile(name, devices)) await Promise.all([read(), devices.read()]);
         }, { icon: "trash", iconOnly: true, small: true })));
