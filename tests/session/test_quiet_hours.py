@@ -108,6 +108,14 @@ def parts(talk: Conversation) -> tuple[Session, Idle]:
     return talk.session, talk.device
 
 
+async def book_and_rest(device: Idle) -> None:
+    """Ask for a table, and end the conversation before it is booked."""
+    device.begin()
+    device.put(TextInput("book"))
+    await device.wait_for("stop")
+    device.rest()
+
+
 @on_virtual_time
 async def test_nobody_is_woken_by_what_nobody_has_asked_for() -> None:
     talk = talking()
@@ -181,10 +189,7 @@ async def test_a_late_result_waits_for_the_end_of_the_quiet_hours() -> None:
     talk = talking()
     async with talk.running():
         _session, device = parts(talk)
-        device.begin()
-        device.put(TextInput("book"))
-        await device.wait_for("stop")
-        device.rest()
+        await book_and_rest(device)
         began = now()
         await device.wait_for("stop", 2, seconds=8 * HOURS)
         assert device.texts()[-1] == "It is booked."
@@ -199,10 +204,7 @@ async def test_or_for_the_user() -> None:
     talk = talking()
     async with talk.running():
         _session, device = parts(talk)
-        device.begin()
-        device.put(TextInput("book"))
-        await device.wait_for("stop")
-        device.rest()
+        await book_and_rest(device)
         await asyncio.sleep(HOURS)
         assert device.texts() == ["I call them."]
         began = now()
@@ -217,10 +219,7 @@ async def test_a_late_result_that_waits_is_not_said_behind_an_alarm_that_nobody_
     talk = talking()
     async with talk.running():
         session, device = parts(talk)
-        device.begin()
-        device.put(TextInput("book"))
-        await device.wait_for("stop")
-        device.rest()
+        await book_and_rest(device)
         await asyncio.sleep(HOURS)
         assert (await session.say(NEWS, priority=Priority.HIGH).played()).status == "played"
         await asyncio.sleep(60)
