@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 from firmware_test_client import SimulatedDevice
@@ -15,6 +16,12 @@ KITCHEN, OFFICE = "02:00:00:00:00:01", "02:00:00:00:00:02"
 LIMIT = message("daily_limit", "de")
 
 
+def noon() -> str:
+    """Return a time zone in which no day begins soon: each day has its own count."""
+    west = datetime.now(UTC).hour - 12  # the sign of these names is that of POSIX
+    return f"Etc/GMT{west:+d}"
+
+
 async def asked(server: RunningServer, device_id: str) -> str:
     """Type a question over a new connection; return the answer."""
     async with SimulatedDevice(server.device(device_id=device_id)) as device:
@@ -23,7 +30,7 @@ async def asked(server: RunningServer, device_id: str) -> str:
 
 async def test_the_limit_holds_for_a_device_whatever_it_does(tmp_path: Path) -> None:
     config = settings(
-        assistant={"daily_turns": 3, "language": "de"},
+        assistant={"daily_turns": 3, "language": "de", "time_zone": noon()},
         devices={OFFICE: {"daily_turns": 0}},
         data={"folder": str(tmp_path), "database": ""},
     )
