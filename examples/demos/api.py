@@ -282,7 +282,10 @@ async def _is_claimed(commands: Commands, device: SimulatedDevice) -> None:
 async def _speaks_first(commands: Commands, device: SimulatedDevice) -> None:
     words = {"text": "Dinner is ready.", "wait": True}
     said = await commands("POST", "/devices/Kitchen/say", words)
-    spoken = any("Dinner is ready." in each.text and each.ended for each in device.replies)
+    # The answer may be there before the device has read the end of its speech.
+    spoken = await _until(
+        lambda: any("Dinner is ready." in each.text and each.ended for each in device.replies)
+    )
     commands.check(said.get("status") == "played" and spoken, "the device has said it")
     path = "/devices/Kitchen/tools/self.audio_speaker.set_volume"
     await commands("POST", path, {"arguments": {"volume": LOUDER}})
