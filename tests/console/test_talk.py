@@ -68,7 +68,8 @@ async def test_spoken_words_are_answered_and_a_tool_is_called(
 
         assert talk.sent[0]["audio_params"]["format"] == codec
         assert all(len(packet) == 1920 for packet in talk.packets) == (codec == "pcm")
-        assert talk.calls() == ["self.audio_speaker.set_volume"]
+        # Once or more often: the microphone says it again, and a slow page may hear that as well.
+        assert set(talk.calls()) == {"self.audio_speaker.set_volume"}
         assert await talk.visit.page.locator("input[name=volume]").input_value() == "30"
         await talk.until_visible(".talk-latency >> nth=-1")
         played = await talk.played()
