@@ -68,8 +68,10 @@ async def test_spoken_words_are_answered_and_a_tool_is_called(
 
         assert talk.sent[0]["audio_params"]["format"] == codec
         assert all(len(packet) == 1920 for packet in talk.packets) == (codec == "pcm")
-        # Once or more often: the microphone says it again, and a slow page may hear that as well.
-        assert set(talk.calls()) == {"self.audio_speaker.set_volume"}
+        # The microphone says it again 12 s later, which a slow page hears; each time is one call.
+        calls, heard = talk.calls(), [each for each in talk.received if each["type"] == "stt"]
+        assert set(calls) == {"self.audio_speaker.set_volume"}
+        assert len(calls) <= len(heard)
         assert await talk.visit.page.locator("input[name=volume]").input_value() == "30"
         await talk.until_visible(".talk-latency >> nth=-1")
         played = await talk.played()
