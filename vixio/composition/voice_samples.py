@@ -82,17 +82,18 @@ async def _spoken(
 ) -> bytes:
     made = bytearray()
     turn = voice.turn()
-    for sentence in words:
-        with loader.watched():
-            async with closing(turn.synthesize(sentence, language=language)) as pieces:
-                async for pcm in pieces:
-                    made += pcm
-                    if len(made) > MAX_BYTES:
-                        raise ProviderError(
-                            voice.name,
-                            f"the sample has more than {MAX_BYTES >> 20} MB: take a shorter text",
-                            reason="request",
-                        )
+    try:
+        for sentence in words:
+            with loader.watched():
+                async with closing(turn.synthesize(sentence, language=language)) as pieces:
+                    async for pcm in pieces:
+                        made += pcm
+                        if len(made) > MAX_BYTES:
+                            most = f"{MAX_BYTES >> 20} MB"
+                            text = f"the sample has more than {most}: take a shorter text"
+                            raise ProviderError(voice.name, text, reason="request")
+    finally:
+        await turn.leave()
     return bytes(made)
 
 

@@ -38,8 +38,28 @@ class TTSProvider(ABC):
         """Load what is heavy, off the event loop. Idempotent."""
 
     def turn(self) -> TTSProvider:
-        """Return the voice of one reply; most have nothing to remember within one."""
+        """Return the voice of one reply; most have nothing to remember within one.
+
+        One that speaks a reply in one piece, for its melody and to ask for the next sentence while
+        one is spoken, learns of the reply by :meth:`expect`, :meth:`complete` and :meth:`leave`.
+        """
         return self
+
+    def expect(  # noqa: B027 - optional hook, not abstract
+        self, text: str, *, language: str = "", emotion: str = ""
+    ) -> None:
+        """Prepare for ``text``, which is asked for behind what was expected before.
+
+        It may never be asked for, if the reply ends before. A text that was not expected is a
+        speech of its own. ``emotion``: a name of :data:`vixio.core.emotions.EMOTIONS`. Must return
+        at once.
+        """
+
+    def complete(self) -> None:  # noqa: B027 - optional hook, not abstract
+        """Note that nothing more is expected in this reply. Must return at once."""
+
+    async def leave(self) -> None:  # noqa: B027 - optional hook, not abstract
+        """End the reply: it is over, or given up. Idempotent, never raises."""
 
     @abstractmethod
     def synthesize(self, text: str, *, language: str = "") -> AsyncIterator[bytes]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import nullcontext
+from dataclasses import dataclass
 
 from vixio.audio.loudness import Leveller, VoiceLevels
 from vixio.core.audio import pcm_bytes, pcm_seconds
-from vixio.core.chunk import AudioOut, Chunk, Sentence, SentenceFailed, TextDelta
+from vixio.core.chunk import AudioOut, Chunk, Emotion, Sentence, SentenceFailed, TextDelta
 from vixio.core.clock import now
 from vixio.core.errors import REQUEST, ProviderError
 from vixio.core.replacements import NO_REPLACEMENTS, Replacements
@@ -74,6 +75,17 @@ class VoiceSpeed:
         return letters * self._per_letter * (1 - self._rate / MARGIN) + GRAIN_S
 
 
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    """A sentence that waits for the voice. ``words``: what the voice gets for it."""
+
+    sentence: Sentence
+    words: str
+
+
+_Item = Chunk | _Planned | BaseException | None
+
+
 class TTSStation(ReplyStation):
     """Sentence in, the same Sentence and then its AudioOut out.
 
@@ -123,19 +135,20 @@ class TTSStation(ReplyStation):
         voice = self._tts.turn()
         spoken, failed, self._pause_s = False, 0, 0.0
         failure: ProviderError | None = None
-        queue: asyncio.Queue[Chunk | BaseException | None] = asyncio.Queue(SENTENCES_AHEAD)
-        pump = asyncio.create_task(self._pump(upstream, queue))
+        queue: asyncio.Queue[_Item] = asyncio.Queue(SENTENCES_AHEAD)
+        pump = asyncio.create_task(self._pump(voice, upstream, queue))
         try:
             while (chunk := await queue.get()) is not None:
                 if isinstance(chunk, BaseException):
                     raise chunk
-                if not isinstance(chunk, Sentence):
+                if not isinstance(chunk, _Planned):
                     yield chunk
                     continue
+                planned, chunk = chunk, chunk.sentence
                 self.context.timeline(chunk.turn_id).mark("first_sentence", now())
                 yield chunk
                 try:
-                    async with closing(self._speak(voice, chunk)) as audio:
+                    async with closing(self._speak(voice, planned)) as audio:
                         async for piece in audio:
                             spoken = True
                             yield piece
@@ -152,23 +165,42 @@ class TTSStation(ReplyStation):
                 raise failure
         finally:
             await cancel_and_wait(pump)
+            await voice.leave()
 
     async def _pump(
-        self, upstream: AsyncIterator[Chunk], queue: asyncio.Queue[Chunk | BaseException | None]
+        self,
+        voice: TTSProvider,
+        upstream: AsyncIterator[Chunk],
+        queue: asyncio.Queue[_Item],
     ) -> None:
         end: BaseException | None = None
+        emotion = ""
         try:
             async with closing(upstream) as chunks:
                 async for chunk in chunks:
-                    if not isinstance(chunk, TextDelta):
+                    if isinstance(chunk, Sentence):
+                        planned = _Planned(chunk, self._read(chunk.spoken))
+                        if not chunk.recurring:  # those have an audio of their own, which is kept
+                            language = self.context.language
+                            voice.expect(planned.words, language=language, emotion=emotion)
+                        await queue.put(planned)
+                    elif not isinstance(chunk, TextDelta):
+                        if isinstance(chunk, Emotion):
+                            emotion = chunk.name
                         await queue.put(chunk)
+            voice.complete()
         except Exception as error:  # noqa: BLE001 - raised again where the reply reads the queue
             end = error
         await queue.put(end)
 
-    async def _speak(self, voice: TTSProvider, sentence: Sentence) -> AsyncIterator[Chunk]:
-        leveller, rate = None, 0
-        async with closing(self._pieces(voice, sentence)) as stream:
+    def _read(self, spoken: str) -> str:
+        """Return what the voice gets for these words."""
+        words = self._pronunciations(spoken)
+        return read(words, self.context.language) if self._normalise else words
+
+    async def _speak(self, voice: TTSProvider, planned: _Planned) -> AsyncIterator[Chunk]:
+        leveller, rate, sentence = None, 0, planned.sentence
+        async with closing(self._pieces(voice, planned)) as stream:
             async for pcm, rate, name in stream:
                 if not voice.pauses and (pause := self._pause(rate)):
                     yield AudioOut(sentence.turn_id, pause, rate)
@@ -192,12 +224,10 @@ class TTSStation(ReplyStation):
         return bytes(pcm_bytes(left, rate)) if left > 0.0 else b""
 
     async def _pieces(
-        self, voice: TTSProvider, sentence: Sentence
+        self, voice: TTSProvider, planned: _Planned
     ) -> AsyncIterator[tuple[bytes, int, str]]:
         """Yield the PCM of a sentence, each piece with its rate and the name of the voice."""
-        language, words = self.context.language, self._pronunciations(sentence.spoken)
-        if self._normalise:
-            words = read(words, language)
+        language, sentence, words = self.context.language, planned.sentence, planned.words
         if sentence.recurring and (kept := self._phrases.get(language, words)) is not None:
             for pcm in kept.pieces:
                 yield pcm, kept.rate, kept.voice

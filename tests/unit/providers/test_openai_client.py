@@ -12,7 +12,7 @@ from pydantic import SecretStr, ValidationError
 
 from tests.support.speech_server import Fault, SpeechServer, refusal
 from vixio.core.errors import ProviderError, ProviderUnavailable
-from vixio.providers import openai_answer
+from vixio.providers import service_answer
 from vixio.providers.openai_agent.models import openai_model
 from vixio.providers.openai_agent.settings import OpenAIAgentSettings
 from vixio.providers.openai_client import OpenAIConnection, SharedClient
@@ -49,9 +49,9 @@ async def test_what_is_read_as_a_whole_is_bounded(
 ) -> None:
     client = await client_of(base_url=server.base_url)
     size = len(await speak(client))
-    monkeypatch.setattr(openai_answer, "MAX_BODY_BYTES", size)
+    monkeypatch.setattr(service_answer, "MAX_BODY_BYTES", size)
     assert len(await speak(client)) == size
-    monkeypatch.setattr(openai_answer, "MAX_BODY_BYTES", size - 1)
+    monkeypatch.setattr(service_answer, "MAX_BODY_BYTES", size - 1)
     with pytest.raises(ProviderError, match=f"more than {size - 1} bytes") as caught:
         await speak(client)
     assert not caught.value.retryable

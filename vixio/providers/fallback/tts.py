@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from array import array
+from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
+from dataclasses import dataclass
 
 from vixio.core.audio import BYTES_PER_SAMPLE, pcm_bytes
 from vixio.core.errors import ProviderError
-from vixio.core.streams import bounded
+from vixio.core.streams import bounded, closing
 from vixio.providers.fallback.availability import Place
 from vixio.providers.fallback.candidates import Candidate, Candidates, FallbackProvider
 from vixio.providers.fallback.circuit_breaker import BreakerSettings
@@ -44,9 +46,24 @@ class FallbackTTSProvider(FallbackProvider[TTSProvider], TTSProvider):
         """Return the voice of one reply: a candidate that fails in it is not asked again in it."""
         return FallbackVoice(self)
 
-    def synthesize(self, text: str, *, language: str = "") -> AsyncIterator[bytes]:
+    async def synthesize(self, text: str, *, language: str = "") -> AsyncIterator[bytes]:
         """Speak a sentence that is a turn of its own."""
-        return self.turn().synthesize(text, language=language)
+        turn = self.turn()
+        try:
+            async with closing(turn.synthesize(text, language=language)) as speech:
+                async for pcm in speech:
+                    yield pcm
+        finally:
+            await turn.leave()
+
+
+@dataclass(frozen=True, slots=True)
+class _Expected:
+    """As of :meth:`~vixio.providers.tts.TTSProvider.expect`."""
+
+    text: str
+    language: str
+    emotion: str
 
 
 class FallbackVoice(TTSProvider):
@@ -59,6 +76,28 @@ class FallbackVoice(TTSProvider):
         self._provider = provider
         self._failed: set[Candidate[TTSProvider]] = set()
         self._speaking: Candidate[TTSProvider] | None = None
+        self._turns: dict[Candidate[TTSProvider], TTSProvider] = {}
+        self._expected: deque[_Expected] = deque()
+        self._complete = False
+
+    def expect(self, text: str, *, language: str = "", emotion: str = "") -> None:
+        """Pass on to the voice that speaks, and to one that speaks in its place."""
+        self._expected.append(_Expected(text, language, emotion))
+        for turn in self._turns.values():
+            turn.expect(text, language=language, emotion=emotion)
+
+    def complete(self) -> None:
+        """Pass on."""
+        self._complete = True
+        for turn in self._turns.values():
+            turn.complete()
+
+    async def leave(self) -> None:
+        """End the reply of each voice that has spoken in it."""
+        turns = list(self._turns.values())
+        self._turns.clear()
+        for turn in turns:
+            await turn.leave()
 
     async def start(self) -> None:
         """Has no effect: the list is started as a whole."""
@@ -75,13 +114,15 @@ class FallbackVoice(TTSProvider):
         plan = self._plan()
         first: ProviderError | None = None
         self.typical = plan[0].group == candidates.all[0].group
+        current = self._take(text)
         for position, candidate in enumerate(plan):
             left = [each.group for each in plan[position:]]
             seconds = equal_share(limit, deadline - loop.time(), left)
             attempt = candidates.attempt(candidate)
             begun, tail = False, b""
+            turn = self._turn_of(candidate, current)
             try:
-                speech = candidate.provider.synthesize(text, language=language)
+                speech = turn.synthesize(text, language=language)
                 if len(left) > 1:
                     speech = bounded(
                         speech,
@@ -110,6 +151,7 @@ class FallbackVoice(TTSProvider):
                 first = first or failure
                 self.typical = False
                 self._failed.add(candidate)
+                await self._end_turn(candidate)
                 if candidates.closed:
                     raise failure from None
                 if begun and len(left) == 1:
@@ -122,6 +164,32 @@ class FallbackVoice(TTSProvider):
                     attempt.worked()  # its listener left before the end
                 attempt.over()
         raise first or candidates.none_left()
+
+    def _take(self, text: str) -> list[_Expected]:
+        """Return what was expected as ``text``, which nobody asks for again: at most one."""
+        if any(each.text == text for each in self._expected):
+            while (first := self._expected.popleft()).text != text:
+                pass  # it failed everywhere
+            return [first]
+        return []
+
+    def _turn_of(
+        self, candidate: Candidate[TTSProvider], current: Sequence[_Expected]
+    ) -> TTSProvider:
+        """Return the voice of the reply, which knows all that is still expected."""
+        turn = self._turns.get(candidate)
+        if turn is None:
+            turn = self._turns[candidate] = candidate.provider.turn()
+            for each in (*current, *self._expected):
+                turn.expect(each.text, language=each.language, emotion=each.emotion)
+            if self._complete:
+                turn.complete()
+        return turn
+
+    async def _end_turn(self, candidate: Candidate[TTSProvider]) -> None:
+        turn = self._turns.pop(candidate, None)
+        if turn is not None:
+            await turn.leave()
 
     def _plan(self) -> list[Candidate[TTSProvider]]:
         """Return the candidates to ask; within a group, the one that spoke before comes first."""

@@ -16,7 +16,7 @@ from vixio.providers.openai_agent.made_calls import sendable, settled
 from vixio.providers.openai_agent.model import Answer, Model, ModelCall, ModelStream
 from vixio.providers.openai_agent.offered import OfferedTools
 from vixio.providers.openai_agent.settings import SamplingSettings, TurnSettings
-from vixio.providers.openai_status import unexpected
+from vixio.providers.service_errors import unexpected
 
 _log = logging.getLogger(__name__)
 

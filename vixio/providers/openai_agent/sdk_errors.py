@@ -10,8 +10,8 @@ from agents.exceptions import AgentsException
 
 from vixio.core.environment_proxy import EnvironmentProxy
 from vixio.core.errors import ProviderError, ProviderTimeout
-from vixio.providers import openai_status
-from vixio.providers.openai_status import Service
+from vixio.providers import service_errors
+from vixio.providers.service_errors import Service
 
 _MAX_DEPTH = 8
 
@@ -30,24 +30,24 @@ def classify(
     if isinstance(error, ProviderError):
         return error
     if isinstance(error, AgentsException):
-        text = f"unusable answer: {openai_status.one_line(_message_of(error))}"
+        text = f"unusable answer: {service_errors.one_line(_message_of(error))}"
         return ProviderError(provider, text, reason="service")
     if isinstance(error, openai.APITimeoutError) and not _while_connecting(error):
         return ProviderTimeout(provider, "answer", timeout)
     if isinstance(error, openai.APIStatusError):
         return _of_status(service, error)
     if isinstance(error, openai.APIConnectionError):
-        return openai_status.unreachable(service, _cause(error))
+        return service_errors.unreachable(service, _cause(error))
     if isinstance(error, openai.APIError):
-        return openai_status.of_code(service, str(error.code or ""), _message_of(error))
-    return openai_status.unexpected(provider, error, _message_of(error))
+        return service_errors.of_code(service, str(error.code or ""), _message_of(error))
+    return service_errors.unexpected(provider, error, _message_of(error))
 
 
 def _of_status(service: Service, error: openai.APIStatusError) -> ProviderError:
     # LiteLLM's own error carries neither the code nor the headers.
     original = _original(error)
     code, headers = str(original.code or ""), original.response.headers
-    return openai_status.of_status(
+    return service_errors.of_status(
         service,
         error.status_code,
         code,

@@ -35,7 +35,7 @@ from vixio.providers.openai_agent.model import (
     Words,
 )
 from vixio.providers.openai_agent.sdk_errors import classify
-from vixio.providers.openai_status import Service, of_code
+from vixio.providers.service_errors import Service, of_code
 
 Items = list[Item]
 

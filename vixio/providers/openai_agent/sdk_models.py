@@ -22,7 +22,8 @@ from vixio.providers.openai_agent.settings import (
     OpenAIAgentSettings,
     SamplingSettings,
 )
-from vixio.providers.openai_client import KEPT_S, MAX_CONNECTIONS, OFFICIAL_URL
+from vixio.providers.openai_client import OFFICIAL_URL
+from vixio.providers.service_client import KEPT_S, MAX_CONNECTIONS
 
 set_tracing_disabled(True)  # a thread of the SDK would send traces to a cloud service
 

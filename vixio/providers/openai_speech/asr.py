@@ -20,9 +20,9 @@ from vixio.core.streams import closing
 from vixio.providers.asr import ASRProvider, ASRStream, Recognition, SpeechHints
 from vixio.providers.openai_client import OpenAIConnection, SharedClient
 from vixio.providers.openai_speech.hints import prompt_of, readable, terms_of
-from vixio.providers.openai_status import Service, raise_error
 from vixio.providers.registry import ProviderFactory
 from vixio.providers.sensevoice_tags import parse_tags
+from vixio.providers.service_errors import Service, raise_error
 
 _log = logging.getLogger(__name__)
 

@@ -18,9 +18,9 @@ from vixio.core.audio import pcm_bytes
 from vixio.core.errors import ProviderError
 from vixio.core.streams import closing
 from vixio.providers.audio_stream import AudioStreamDecoder, decoded, load
-from vixio.providers.openai_answer import ServerAnswer
 from vixio.providers.openai_client import OpenAIConnection, SharedClient
 from vixio.providers.registry import ProviderFactory
+from vixio.providers.service_answer import ServerAnswer
 from vixio.providers.spoken_text import clean, split
 from vixio.providers.tts import TTSProvider
 

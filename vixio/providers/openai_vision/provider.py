@@ -15,8 +15,8 @@ from pydantic import Field
 from vixio.core.errors import ProviderError
 from vixio.language.model_output.reader import text_of_output
 from vixio.providers.openai_client import OpenAIConnection, SharedClient
-from vixio.providers.openai_status import Service, raise_error
 from vixio.providers.registry import ProviderFactory
+from vixio.providers.service_errors import Service, raise_error
 from vixio.providers.vision import Photo, VisionProvider
 
 NAME = "openai"

@@ -16,7 +16,7 @@ import pytest
 
 from vixio.cli.diagnostics.row import Row, tried
 from vixio.core.errors import ProviderTimeout
-from vixio.providers.openai_status import Service, of_code, of_status, unreachable
+from vixio.providers.service_errors import Service, of_code, of_status, unreachable
 from vixio.web.console.assets import read_assets
 
 PACKAGE: Final = Path(__file__).parents[4] / "vixio"

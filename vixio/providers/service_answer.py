@@ -1,4 +1,4 @@
-"""One answer of an OpenAI-compatible server: its body in pieces, as events, or whole."""
+"""One answer of a service over HTTP: its body in pieces, as events, or whole."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ import asyncio
 import json
 import os
 from collections.abc import AsyncIterator, Iterable
-from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
 from vixio.core.errors import ProviderError, ProviderTimeout
 from vixio.core.event_stream import EventReader
 from vixio.core.streams import closing
-from vixio.providers.openai_status import Service, one_line, raise_error, unexpected, unreachable
+from vixio.providers.service_errors import Service, one_line, raise_error, unexpected, unreachable
 
 if TYPE_CHECKING:
     import aiohttp
@@ -153,18 +152,3 @@ def _cause(error: Exception) -> str:
     if isinstance(number, int) and number > 0:  # asyncio's own words quote a tuple of Python
         return os.strerror(number)
     return getattr(cause, "strerror", None) or str(cause) or type(error).__name__
-
-
-def lists_models(status: int, body: bytes) -> bool:
-    """Whether an answer is a list of models: some servers answer each path, with a page."""
-    return status == HTTPStatus.OK and body.lstrip().startswith(b"{")
-
-
-def listed_models(body: bytes) -> list[str] | None:
-    """Return the names in a list of models; None if it is no such list."""
-    try:
-        entries = json.loads(body).get("data")
-    except ValueError:
-        return None
-    found = entries if isinstance(entries, list) else []
-    return [str(each["id"]) for each in found if isinstance(each, dict) and "id" in each]

@@ -1,6 +1,8 @@
-"""What an answer of an OpenAI-compatible server means that is none: status and code, for people.
+"""What an answer of a service means that is none: status and code, for people.
 
-Used for answers that Vixio reads itself and, by ``openai_agent``, for those that a client read.
+The statuses and codes are OpenAI's, which most servers have; a vendor's own are worded by its
+provider. Used for answers that Vixio reads itself and, by ``openai_agent``, for those that a client
+read.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from types import MappingProxyType
 from typing import Any
+from urllib.parse import urlsplit
 
 from vixio.core.environment_proxy import EnvironmentProxy
 from vixio.core.errors import REQUEST, ProviderError, ProviderUnavailable
@@ -54,6 +57,12 @@ class Service:
     def proxy_hint(self) -> str:
         """What to do about the proxy, as the end of a message; empty without one."""
         return f"; {self.proxy.hint}" if self.proxy is not None else ""
+
+
+def of_host(service: Service, url: str, proxy: EnvironmentProxy | None) -> Service:
+    """Return ``service`` as it is reached at ``url``."""
+    host = urlsplit(url).netloc.rpartition("@")[2]
+    return Service(service.provider, service.section, host, proxy)
 
 
 def of_status(

@@ -1,0 +1,235 @@
+"""What the stand-ins share: listening, delays, what is heard and spoken, faults, and accounts."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from abc import ABC, abstractmethod
+from array import array
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import TracebackType
+from typing import Any, Final, Self
+
+import numpy as np
+from aiohttp import web
+
+HEARD_RATE: Final = 16_000
+"""Hz of the PCM that recognisers take."""
+
+CHAR_S: Final = 0.06
+"""How long a letter is spoken; a Chinese character three times as long."""
+
+STEP_S: Final = 0.1
+"""Sound that a voice sends in one piece."""
+
+MAX_FRAME: Final = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Delays:
+    """Seconds. ``partial``: between two; ``words``: from the end of an utterance to its transcript;
+    ``token``: until the first; ``audio``: until the first; ``pace``: for a second of sound, 0 at
+    once."""
+
+    partial: float = 0.0
+    words: float = 0.0
+    token: float = 0.0
+    audio: float = 0.0
+    pace: float = 0.0
+
+
+NO_DELAYS: Final = Delays()
+USUAL: Final = Delays(partial=0.1, words=0.1, token=0.3, audio=0.2, pace=0.25)
+"""Those that a bench takes for a vendor's."""
+
+
+class Trouble(StrEnum):
+    """What goes wrong with the next use, as any vendor has it; its own are further ones."""
+
+    REFUSED = "refused"
+    """The key is wrong."""
+    ERROR = "error"
+    """An error within the stream."""
+    STALL = "stall"
+    """Nothing more is sent; the connection stays open."""
+    CUT = "cut"
+    """The connection ends in the middle."""
+    GARBAGE = "garbage"
+    """A frame that the protocol does not have."""
+    BUSY = "busy"
+    """Too many at once."""
+
+
+@dataclass(slots=True)
+class Account:
+    """What a stand-in has seen."""
+
+    connections: int = 0
+    """That were accepted, in all."""
+    open: int = 0
+    most: int = 0
+    """Open at the same time."""
+    uses: int = 0
+    """Utterances, speeches, answers that were begun."""
+    whole: int = 0
+    """Of them, to their end."""
+    cancelled: int = 0
+    """Of them, by the client."""
+    violations: list[str] = field(default_factory=list)
+    """What a client must not do, in words."""
+
+
+class VendorService(ABC):
+    """``async with Service() as service``: listens on a free port of this machine.
+
+    ``delays``: how long it takes; ``seconds``: how long one of the vendor's seconds lasts, for its
+    limits; ``hear``: returns the words of 16 kHz PCM.
+    """
+
+    def __init__(
+        self,
+        delays: Delays = NO_DELAYS,
+        *,
+        seconds: float = 1.0,
+        hear: Callable[[bytes], str] | None = None,
+    ) -> None:
+        self.delays = delays
+        self.seconds = seconds
+        self.known: dict[bytes, str] = {}
+        """Words by the utterance (16 kHz PCM)."""
+        self.otherwise = ""
+        """The words of any other sound."""
+        self.account = Account()
+        self.answered_ms = array("f")
+        """Milliseconds of its own that each answer took, delays included."""
+        self.port = 0
+        self._hear = hear or self._look_up
+        self._troubles: deque[str] = deque()
+        self._runner: web.AppRunner | None = None
+
+    @abstractmethod
+    def routes(self) -> list[web.AbstractRouteDef]:
+        """Return what is served."""
+
+    @property
+    def http(self) -> str:
+        """The address for requests, without a path."""
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def ws(self) -> str:
+        """The address for WebSockets, without a path."""
+        return f"ws://127.0.0.1:{self.port}"
+
+    def hear(self, pcm: bytes) -> str:
+        """Return the words of an utterance."""
+        return self._hear(pcm)
+
+    def fail(self, *troubles: str) -> None:
+        """Do so with the next uses, in order."""
+        self._troubles.extend(troubles)
+
+    def trouble(self, *kinds: str) -> str:
+        """Take the next trouble, if it is one of ``kinds``; "" for none. Without kinds: any."""
+        if self._troubles and (not kinds or self._troubles[0] in kinds):
+            return self._troubles.popleft()
+        return ""
+
+    def violated(self, what: str) -> None:
+        """Note what a client must not do."""
+        self.account.violations.append(what)
+
+    async def start(self) -> None:
+        """Listen."""
+        app = web.Application(client_max_size=64 * 2**20)
+        app.add_routes(self.routes())
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, "127.0.0.1", self.port)
+        await site.start()
+        self.port = self._runner.addresses[0][1]
+
+    async def stop(self) -> None:
+        """Close the connections and listen no more. The port is kept for another start."""
+        runner, self._runner = self._runner, None
+        if runner is not None:
+            await runner.cleanup()
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.stop()
+
+    @asynccontextmanager
+    async def socket(
+        self,
+        request: web.Request,
+        **options: Any,  # noqa: ANN401 - aiohttp's own
+    ) -> AsyncIterator[web.WebSocketResponse]:
+        """Accept a WebSocket, and count it."""
+        socket = web.WebSocketResponse(max_msg_size=MAX_FRAME, compress=False, **options)
+        await socket.prepare(request)
+        account = self.account
+        account.connections += 1
+        account.open += 1
+        account.most = max(account.most, account.open)
+        try:
+            yield socket
+        finally:
+            account.open -= 1
+            await socket.close()
+
+    def _look_up(self, pcm: bytes) -> str:
+        if pcm in self.known:
+            return self.known[pcm]
+        # A detector of speech may have cut at either end, and the last piece may be filled up.
+        for known, words in self.known.items():
+            middle = known[len(known) // 4 : len(known) // 2]
+            if middle and middle in pcm:
+                return words
+        return self.otherwise
+
+
+def cut(request: web.Request) -> None:
+    """End the connection of a request without a word."""
+    if request.transport is not None:
+        request.transport.abort()  # type: ignore[attr-defined]  # a TCP transport has it
+
+
+def tone(text: str, rate: int) -> bytes:
+    """Return a text as sound: 16-bit PCM, a tone as long as it is; nothing for no words."""
+    letters = sum(3 if ord(each) > 0x2E80 else 1 for each in text if each.isalnum())
+    if not letters:
+        return b""
+    pitch = 180 + sum(map(ord, text)) % 120
+    samples = int(letters * CHAR_S * rate)
+    time = np.arange(samples) / rate
+    return (9_000 * np.sin(2 * np.pi * pitch * time)).astype("<i2").tobytes()
+
+
+async def paced(sound: bytes, rate: int, delays: Delays) -> AsyncIterator[bytes]:
+    """Yield sound in pieces as a voice makes it: the first after a while, then at its pace."""
+    size = 2 * int(rate * STEP_S)
+    if sound:
+        await asyncio.sleep(delays.audio)
+    for start in range(0, len(sound), size):
+        yield sound[start : start + size]
+        if delays.pace:
+            await asyncio.sleep(STEP_S * delays.pace)
+
+
+def prefixes(words: str, count: int) -> list[str]:
+    """Return what a recogniser makes of words while they are spoken, in so many steps."""
+    step = max(1, math.ceil(len(words) / max(1, count)))
+    return [words[:end] for end in range(step, len(words) + step, step)]
