@@ -212,7 +212,9 @@ def _cause(error: Exception) -> str:
 class Kept(Protocol):
     """A connection that a pool keeps."""
 
-    failure: ProviderError | None
+    @property
+    def failure(self) -> ProviderError | None:
+        """Why it cannot be used again."""
 
     async def close(self) -> None:
         """Close within a timeout. Idempotent, never raises."""

@@ -204,7 +204,7 @@ class VendorService(ABC):
 def cut(request: web.Request) -> None:
     """End the connection of a request without a word."""
     if request.transport is not None:
-        request.transport.abort()  # type: ignore[attr-defined]  # a TCP transport has it
+        request.transport.abort()
 
 
 def tone(text: str, rate: int) -> bytes:
