@@ -16,6 +16,7 @@ from tests.contract.vision_server import VisionServer
 from tests.support.cluster_members import members  # noqa: F401 - a fixture of two suites
 from tests.support.edge_server import edge_server
 from tests.support.speech_server import SpeechServer
+from tests.vendors import volcengine
 from vixio.providers.edge_tts.provider import EdgeTTSProvider
 from vixio.providers.espeak.provider import EspeakSettings, EspeakTTSProvider
 from vixio.providers.openai_speech.tts import OpenAITTSProvider, OpenAITTSSettings
@@ -71,6 +72,8 @@ TTSES: dict[str, Callable[[], AbstractAsyncContextManager[TTSProvider]]] = {
     "espeak": espeak,
     "openai": openai_voice("pcm"),
     "openai-mp3": openai_voice("mp3"),
+    "volcengine": volcengine.tts("bidirectional"),
+    "volcengine-http": volcengine.tts("http"),
 }
 VISIONS: dict[str, Callable[[], AbstractAsyncContextManager[VisionProvider]]] = {
     "fallback from broken, openai": fallback_vision(openai_vision),

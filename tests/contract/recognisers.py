@@ -12,6 +12,7 @@ from tests.contract.known_words import KnownWordsASR
 from tests.support import funasr_faults
 from tests.support.funasr_server import Flavour, FunASRServer, loud
 from tests.support.speech_server import Fault, SpeechServer, refusal
+from tests.vendors import volcengine
 from vixio.providers.asr import ASRProvider
 from vixio.providers.combined.provider import CombinedASRProvider
 from vixio.providers.funasr_server.provider import FunASRServerASRProvider
@@ -117,4 +118,8 @@ ASRS: Final[dict[str, RecogniserCase]] = {
     "openai": RecogniserCase(openai(stream=False), mishaps=tuple(Mishap)),
     "openai-stream": RecogniserCase(openai(stream=True), mishaps=tuple(Mishap)),
     "pocketsphinx": RecogniserCase(pocketsphinx),
+    "volcengine": RecogniserCase(volcengine.asr("bigmodel_async"), mishaps=tuple(Mishap)),
+    "volcengine-nostream": RecogniserCase(
+        volcengine.asr("bigmodel_nostream"), mishaps=tuple(Mishap)
+    ),
 }

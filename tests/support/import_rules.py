@@ -41,10 +41,12 @@ SHARED = (
     "vixio.providers.openai_form",
     "vixio.providers.openai_url",
     "vixio.providers.sensevoice_tags",
+    "vixio.providers.sent_utterance",
     "vixio.providers.service_answer",
     "vixio.providers.service_client",
     "vixio.providers.service_errors",
     "vixio.providers.service_socket",
+    "vixio.providers.spoken_reply",
     "vixio.providers.spoken_text",
     "vixio.providers.tool_words",
 )

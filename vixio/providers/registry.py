@@ -110,6 +110,7 @@ _BUILTIN: Mapping[ProviderKind, Mapping[str, Plugin]] = {
         "whisper": Plugin("vixio.providers.whisper.provider:FACTORY"),
         "openai": Plugin("vixio.providers.openai_speech.asr:FACTORY"),
         "funasr": Plugin("vixio.providers.funasr.provider:FACTORY", "funasr"),
+        "volcengine": Plugin("vixio.providers.volcengine.asr:FACTORY"),
     },
     ProviderKind.AGENT: {
         "phrasebook": Plugin(f"{_OPENAI_AGENT}:PHRASEBOOK_FACTORY"),
@@ -124,6 +125,7 @@ _BUILTIN: Mapping[ProviderKind, Mapping[str, Plugin]] = {
         "edge": Plugin("vixio.providers.edge_tts.provider:FACTORY", "edge"),
         "espeak": Plugin("vixio.providers.espeak.provider:FACTORY"),
         "openai": Plugin("vixio.providers.openai_speech.tts:FACTORY"),
+        "volcengine": Plugin("vixio.providers.volcengine.tts:FACTORY"),
     },
     ProviderKind.VISION: {
         "openai": Plugin("vixio.providers.openai_vision.provider:FACTORY"),

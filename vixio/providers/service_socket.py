@@ -26,6 +26,9 @@ from vixio.providers.service_errors import Service, of_host
 
 _log = logging.getLogger(__name__)
 
+_wire = logging.getLogger(f"{__name__}.wire")
+_wire.setLevel(logging.INFO)  # at DEBUG the library logs the headers, keys among them
+
 CLOSE_TIMEOUT: Final = 1.0
 """Seconds for the closing handshake; after them the connection is aborted."""
 
@@ -65,6 +68,14 @@ class ServiceSocket:
         response = self._socket.response
         return response.headers if response is not None else {}
 
+    def attach(self, take: Callable[[Frame], None], lost: Callable[[ProviderError], None]) -> None:
+        """Deliver to others from now on."""
+        self._take, self._lost = take, lost
+
+    def detach(self) -> None:
+        """Deliver to nobody: what this connection did is over."""
+        self._take, self._lost = _ignored, _ignored
+
     async def send(self, frame: Frame) -> None:
         """Send a frame, with the WebSocket's back-pressure. Raises ProviderError."""
         if self.failure is not None:
@@ -78,7 +89,7 @@ class ServiceSocket:
         """Close the connection within a timeout. Idempotent, never raises."""
         if self.failure is None:
             self.failure = ProviderError(self._provider, "the provider is closed", retryable=False)
-            self._lost = _nobody
+            self.detach()
         try:
             async with asyncio.timeout(CLOSE_TIMEOUT):
                 await self._socket.close()
@@ -107,8 +118,8 @@ class ServiceSocket:
         return ProviderError(self._provider, f"the server {how}", reason="service")
 
 
-def _nobody(error: ProviderError) -> None:
-    """Tell nobody."""
+def _ignored(what: object) -> None:
+    """Nobody is there who would want it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +162,7 @@ async def open_socket(
             open_timeout=endpoint.connect_timeout,
             close_timeout=CLOSE_TIMEOUT,
             max_size=MAX_FRAME,
+            logger=_wire,
         )
     except TimeoutError:
         what = f"connection through {proxy}" if proxy is not None else "connection"
@@ -215,6 +227,9 @@ class Kept(Protocol):
     @property
     def failure(self) -> ProviderError | None:
         """Why it cannot be used again."""
+
+    def detach(self) -> None:
+        """Deliver nothing more to who used it."""
 
     async def close(self) -> None:
         """Close within a timeout. Idempotent, never raises."""
@@ -298,6 +313,7 @@ class SocketPool(Generic[C]):
 
     def release(self, connection: C) -> None:
         """Take back a connection whose use is over and left nothing behind."""
+        connection.detach()
         self._used.discard(connection)
         if connection.failure is not None or self.closed or not self._keep:
             self.discard(connection)
@@ -310,6 +326,7 @@ class SocketPool(Generic[C]):
 
     def discard(self, connection: C) -> None:
         """Close a connection that cannot be used again."""
+        connection.detach()
         self._used.discard(connection)
         task = asyncio.create_task(connection.close(), name=f"{self._provider} close")
         self._closing.add(task)

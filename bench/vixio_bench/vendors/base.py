@@ -147,7 +147,7 @@ class VendorService(ABC):
         """Listen."""
         app = web.Application(client_max_size=64 * 2**20)
         app.add_routes(self.routes())
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0, handler_cancellation=True)
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", self.port)
         await site.start()
@@ -205,6 +205,12 @@ def cut(request: web.Request) -> None:
     """End the connection of a request without a word."""
     if request.transport is not None:
         request.transport.abort()
+
+
+async def stall(socket: web.WebSocketResponse) -> None:
+    """Do nothing more, until the client goes."""
+    async for _ in socket:
+        pass
 
 
 def tone(text: str, rate: int) -> bytes:

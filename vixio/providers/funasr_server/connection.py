@@ -78,7 +78,7 @@ class Connection:
 
     def _lost(self, error: ProviderError) -> None:
         if self._listener is not None:
-            self._listener.lost(error)
+            self._listener.failed(error)
 
     def _take(self, frame: Frame) -> None:
         result, listener = read(frame), self._listener

@@ -53,12 +53,10 @@ class Pool:
 
     def release(self, connection: Connection) -> None:
         """Take back a connection whose utterance is complete."""
-        connection.detach()
         self._sockets.release(connection)
 
     def discard(self, connection: Connection) -> None:
         """Close a connection that cannot be reused; the server ends its utterance."""
-        connection.detach()
         self._sockets.discard(connection)
 
     async def close(self) -> None:
