@@ -14,7 +14,8 @@ from vixio.core.errors import ProviderError, ProviderUnavailable
 from vixio.providers.asr import SpeechHints
 from vixio.testing.contract.asr import HINTS, ON, feed, finish, hear, utterances
 from vixio_bench.vendors.base import Trouble
-from vixio_bench.vendors.volcengine import APPID, NO_LAST, PAUSED, SILENT, TOKEN, VolcengineService
+from vixio_bench.vendors.volcengine.service import APPID, TOKEN, VolcengineService
+from vixio_bench.vendors.volcengine.utterance import NO_LAST, PAUSED, SILENT
 
 
 def knowing(service: VolcengineService) -> VolcengineService:

@@ -11,9 +11,9 @@ from vixio.core.errors import ProviderError
 from vixio.providers.volcengine import frames
 from vixio.providers.volcengine.errors import of_code
 from vixio.providers.volcengine.frames import Event, Kind
-from vixio_bench.vendors import volcengine
+from vixio_bench.vendors.volcengine import frames as theirs
 
-PAGE = files("vixio_bench.vendors").joinpath("volcengine.md").read_text()
+PAGE = files("vixio_bench.vendors.volcengine").joinpath("page.md").read_text()
 RECORDED = {
     name: bytes.fromhex(data.replace(" ", ""))
     for name, data in re.findall(r"^\| ([^|]+) \| `([0-9a-f ]+)` \|$", PAGE, re.MULTILINE)
@@ -34,15 +34,15 @@ def test_an_error_is_read() -> None:
     assert (frame.kind, frame.code) == (Kind.ERROR, 45_000_081)
     said = of_code("asr", frame.code, frame.payload.decode())
     assert "[Timeout waiting next] (45000081)" in str(said)
-    assert volcengine.error_frame(45_000_081, "[Timeout waiting next]")[:8] == recorded("error")[:8]
+    assert theirs.error_frame(45_000_081, "[Timeout waiting next]")[:8] == recorded("error")[:8]
 
 
 def test_audio_is_written() -> None:
     samples = bytes.fromhex("0100020003000400")
     assert frames.audio(samples) == recorded("audio of a client")
     assert frames.audio(b"", last=True) == recorded("the last audio")
-    assert volcengine.client_frame(recorded("audio of a client")) == (2, 0, 0, "", samples)
-    assert volcengine.client_frame(recorded("the last audio"))[1] == 2
+    assert theirs.client_frame(recorded("audio of a client")) == (2, 0, 0, "", samples)
+    assert theirs.client_frame(recorded("the last audio"))[1] == 2
 
 
 def test_the_last_answer_is_known_by_its_flags() -> None:
@@ -50,9 +50,9 @@ def test_the_last_answer_is_known_by_its_flags() -> None:
     assert frame.kind == Kind.FULL_SERVER
     assert frame.last
     assert frame.json() == {"result": {"text": ""}}
-    made = volcengine.full_server(b'{"result":{"text":""}} ', flags=3, sequence=2)
+    made = theirs.full_server(b'{"result":{"text":""}} ', flags=3, sequence=2)
     assert made[:8] == recorded("an answer")[:8]
-    packed = volcengine.full_server(b'{"result":{}}', flags=1, sequence=1, packed=True)
+    packed = theirs.full_server(b'{"result":{}}', flags=1, sequence=1, packed=True)
     assert frames.read(packed).json() == {"result": {}}
     assert not frames.read(packed).last
 
@@ -60,16 +60,16 @@ def test_the_last_answer_is_known_by_its_flags() -> None:
 def test_events_are_written_and_read() -> None:
     assert frames.event(Event.START_CONNECTION) == recorded("StartConnection")
     assert frames.event(Event.FINISH_SESSION, "s1") == recorded("FinishSession")
-    assert volcengine.client_frame(recorded("FinishSession")) == (1, 4, 102, "s1", b"{}")
+    assert theirs.client_frame(recorded("FinishSession")) == (1, 4, 102, "s1", b"{}")
     sound = frames.read(recorded("sound"))
     assert (sound.event, sound.id, sound.payload) == (Event.AUDIO, "s1", b"\1\0\2\0")
-    assert volcengine.event_frame(352, "s1", b"\1\0\2\0", sound=True) == recorded("sound")
+    assert theirs.event_frame(352, "s1", b"\1\0\2\0", sound=True) == recorded("sound")
 
 
 def test_a_failed_connection_may_have_one_field() -> None:
     alone = bytes.fromhex("11941000 00000033") + b"\0\0\0\x02{}"
     assert frames.read(alone).event == Event.CONNECTION_FAILED
-    both = volcengine.event_frame(51, "c1", b"{}")
+    both = theirs.event_frame(51, "c1", b"{}")
     assert (frames.read(both).id, frames.read(both).payload) == ("c1", b"{}")
 
 

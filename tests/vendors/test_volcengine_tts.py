@@ -12,12 +12,8 @@ from vixio.core.errors import ProviderError, ProviderUnavailable
 from vixio.providers.tts import TTSProvider
 from vixio.testing.contract.tts import say
 from vixio_bench.vendors.base import Trouble, tone
-from vixio_bench.vendors.volcengine import (
-    AFTER_CANCEL,
-    FAILED,
-    TEXT_FRAME,
-    VolcengineService,
-)
+from vixio_bench.vendors.volcengine.service import VolcengineService
+from vixio_bench.vendors.volcengine.voice import AFTER_CANCEL, FAILED, TEXT_FRAME
 
 TEXTS = ("好的，我来讲一个故事。", "从前有一座山。", "山里有一座庙。")
 RATE = 24_000

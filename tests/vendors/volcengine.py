@@ -14,7 +14,7 @@ from vixio.providers.volcengine.tts import FACTORY as VOICE
 from vixio.testing.contract.asr import ASRCreator, Mishap, utterances
 from vixio.testing.contract.base import Creator
 from vixio_bench.vendors.base import Trouble
-from vixio_bench.vendors.volcengine import KEY, VolcengineService
+from vixio_bench.vendors.volcengine.service import KEY, VolcengineService
 
 # A lost connection is replaced once, so it takes two to lose an utterance.
 _MISHAPS: Final = {

@@ -147,7 +147,9 @@ class VendorService(ABC):
         """Listen."""
         app = web.Application(client_max_size=64 * 2**20)
         app.add_routes(self.routes())
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0, handler_cancellation=True)
+        self._runner = web.AppRunner(
+            app, access_log=None, shutdown_timeout=1.0, handler_cancellation=True
+        )
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", self.port)
         await site.start()
@@ -233,6 +235,18 @@ async def paced(sound: bytes, rate: int, delays: Delays) -> AsyncIterator[bytes]
         yield sound[start : start + size]
         if delays.pace:
             await asyncio.sleep(STEP_S * delays.pace)
+
+
+async def cut_oddly(pieces: AsyncIterator[bytes], odd: bool) -> AsyncIterator[bytes]:
+    """Yield the same; ``odd``: each piece ends in the middle of a sample."""
+    rest = b""
+    async for piece in pieces:
+        whole = rest + piece
+        end = len(whole) - 1 if odd and len(whole) > 2 else len(whole)
+        yield whole[:end]
+        rest = whole[end:]
+    if rest:
+        yield rest
 
 
 def prefixes(words: str, count: int) -> list[str]:
