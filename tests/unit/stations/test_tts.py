@@ -9,7 +9,7 @@ import pytest
 
 from vixio.audio.loudness import VoiceLevels
 from vixio.core.audio import pcm_seconds
-from vixio.core.chunk import AudioOut, Chunk, Sentence, SentenceFailed
+from vixio.core.chunk import AudioOut, Chunk, Emotion, Sentence, SentenceFailed
 from vixio.core.errors import REQUEST, ProviderError
 from vixio.core.history import History
 from vixio.core.metrics import Counters
@@ -53,7 +53,7 @@ async def station_output(station: TTSStation, *texts: str) -> list[Chunk]:
 
 
 async def reply_of(
-    station: TTSStation, *sentences: Sentence, language: str = "en", leave_at_audio: bool = False
+    station: TTSStation, *sentences: Chunk, language: str = "en", leave_at_audio: bool = False
 ) -> list[Chunk]:
     """Return what the station makes of a reply; to its first audio if it is left there."""
     context = StationContext(
@@ -224,3 +224,57 @@ async def test_numbers_are_read_in_the_language_of_the_session() -> None:
     station = TTSStation(voice, loudness=None, normalise=True)
     await reply_of(station, Sentence(1, "12:30", "12:30"), language="zh-CN")
     assert voice.spoken == ["十二点三十分"]
+
+
+class Whole(Tone):
+    """Speaks a reply in one piece, and notes what it learns of it."""
+
+    def __init__(self) -> None:
+        super().__init__("whole", 8_000)
+        self.heard: list[str] = []
+
+    def turn(self) -> TTSProvider:
+        self.heard.append("turn")
+        return self
+
+    def expect(self, text: str, *, language: str = "", emotion: str = "") -> None:
+        self.heard.append(f"expect {text} {language} {emotion}".strip())
+
+    def complete(self) -> None:
+        self.heard.append("complete")
+
+    async def leave(self) -> None:
+        self.heard.append("leave")
+
+    async def synthesize(self, text: str, *, language: str = "") -> AsyncIterator[bytes]:
+        self.heard.append(text)
+        async for pcm in super().synthesize(text, language=language):
+            yield pcm
+
+
+async def test_a_voice_learns_of_the_reply_before_it_speaks() -> None:
+    voice = Whole()
+    station = TTSStation(voice, normalise=True)
+    made = await reply_of(
+        station,
+        Emotion(1, "happy", "\U0001f642"),
+        Sentence(1, "At 8:05.", "At 8:05."),
+        Sentence(1, "Yes.", "Yes.", recurring=True),
+        Emotion(1, "sad", "\U0001f614"),
+        Sentence(1, "No.", "No."),
+    )
+    assert any(isinstance(chunk, Emotion) for chunk in made)
+    expected, spoken = "expect At 8 oh 5. en happy", "At 8 oh 5."
+    assert voice.heard.index(expected) < voice.heard.index(spoken)
+    assert [each for each in voice.heard if each.startswith("expect")] == [
+        expected,
+        "expect No. en sad",  # what recurs has a sound of its own, which is kept
+    ]
+    assert voice.heard[-1] == "leave"
+    assert voice.heard.count("complete") == 1
+
+
+async def test_a_reply_that_is_left_is_told_to_the_voice() -> None:
+    voice = Whole()
+    await reply_of(TTSStation(voice), Sentence(1, "One.", "One."), leave_at_audio=True)
+    assert voice.heard[-1] == "leave"

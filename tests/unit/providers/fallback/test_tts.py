@@ -99,6 +99,55 @@ async def test_in_mid_sentence_what_was_heard_stays_and_the_rest_is_the_nexts() 
     await fallback.close()
 
 
+class Whole(Voice):
+    """Learns of the reply."""
+
+    def __init__(self, name: str, good: int = 1_000) -> None:
+        super().__init__(name, good=good)
+        self.learned: list[str] = []
+
+    def expect(self, text: str, *, language: str = "", emotion: str = "") -> None:
+        self.learned.append(f"{text} {emotion}")
+
+    def complete(self) -> None:
+        self.learned.append("complete")
+
+    async def leave(self) -> None:
+        self.learned.append("leave")
+
+
+async def test_the_next_one_learns_of_what_is_still_to_be_spoken() -> None:
+    first, second = Whole("first", good=3), Whole("second")
+    fallback = FallbackTTSProvider([first, second])
+    await fallback.start()
+    turn = fallback.turn()
+    turn.expect("one", emotion="happy")
+    turn.expect("two", emotion="sad")
+    await say(turn, "one")  # breaks off
+    turn.expect("three")
+    assert len(await say(turn, "two")) == FALLBACK_RATE // 2
+    turn.expect("four")
+    turn.complete()
+    for text in ("three", "not expected", "four"):
+        await say(turn, text)
+    await turn.leave()
+    assert first.learned == ["one happy", "two sad", "leave"]
+    assert second.learned == ["two sad", "three ", "four ", "complete", "leave"]
+    await fallback.close()
+
+
+async def test_a_failure_before_the_first_sound_takes_the_sentence_along() -> None:
+    first, second = Whole("first", good=0), Whole("second")
+    fallback = FallbackTTSProvider([first, second])
+    await fallback.start()
+    turn = fallback.turn()
+    turn.expect("one")
+    assert len(await say(turn, "one")) == FALLBACK_RATE // 2
+    await turn.leave()
+    assert first.learned == second.learned == ["one ", "leave"]
+    await fallback.close()
+
+
 async def test_the_last_one_breaking_off_is_an_error() -> None:
     fallback = FallbackTTSProvider([Voice("first", good=0), Voice("second", good=3)])
     await fallback.start()
