@@ -12,7 +12,7 @@ from tests.contract.known_words import KnownWordsASR
 from tests.support import funasr_faults
 from tests.support.funasr_server import Flavour, FunASRServer, loud
 from tests.support.speech_server import Fault, SpeechServer, refusal
-from tests.vendors import volcengine
+from tests.vendors import dashscope, volcengine
 from vixio.providers.asr import ASRProvider
 from vixio.providers.combined.provider import CombinedASRProvider
 from vixio.providers.funasr_server.provider import FunASRServerASRProvider
@@ -109,6 +109,8 @@ async def half_broken(mishap: Mishap | None) -> AsyncIterator[ASRProvider]:
 ASRS: Final[dict[str, RecogniserCase]] = {
     "combined, known words and broken": RecogniserCase(half_broken),
     "combined, known words and openai": RecogniserCase(combined),
+    "dashscope": RecogniserCase(dashscope.asr("fun-asr-realtime"), mishaps=tuple(Mishap)),
+    "dashscope-qwen": RecogniserCase(dashscope.asr(dashscope.QWEN_ASR), mishaps=tuple(Mishap)),
     "fallback from broken, known words": RecogniserCase(fallback_asr(known_words)),
     "fallback from broken, openai": RecogniserCase(fallback_asr(openai(stream=False))),
     "funasr-server": RecogniserCase(funasr_server(Flavour.PYTHON, "2pass"), mishaps=tuple(Mishap)),

@@ -7,27 +7,15 @@ import asyncio
 import pytest
 
 from tests.support.waiting import until
+from tests.vendors.replies import TEXTS, reply, say_some
 from tests.vendors.volcengine import voice
 from vixio.core.errors import ProviderError, ProviderUnavailable
-from vixio.providers.tts import TTSProvider
 from vixio.testing.contract.tts import say
 from vixio_bench.vendors.base import Trouble, tone
 from vixio_bench.vendors.volcengine.service import VolcengineService
 from vixio_bench.vendors.volcengine.voice import AFTER_CANCEL, FAILED, TEXT_FRAME
 
-TEXTS = ("好的，我来讲一个故事。", "从前有一座山。", "山里有一座庙。")
 RATE = 24_000
-
-
-async def reply(tts: TTSProvider, *texts: str) -> list[bytes]:
-    turn = tts.turn()
-    try:
-        for text in texts:
-            turn.expect(text)
-        turn.complete()
-        return [await say(turn, text) for text in texts]
-    finally:
-        await turn.leave()
 
 
 @pytest.mark.parametrize("events", [True, False])
@@ -61,12 +49,6 @@ async def test_texts_are_sent_before_they_are_asked_for() -> None:
         assert await say(turn, TEXTS[1]) == tone(TEXTS[1], RATE)
         await turn.leave()
         await tts.close()
-
-
-async def say_some(tts: TTSProvider, text: str) -> bytes:
-    async for pcm in tts.synthesize(text):
-        return pcm
-    return b""
 
 
 async def test_a_model_that_pauses_gets_another_session() -> None:

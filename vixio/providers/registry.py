@@ -111,6 +111,7 @@ _BUILTIN: Mapping[ProviderKind, Mapping[str, Plugin]] = {
         "openai": Plugin("vixio.providers.openai_speech.asr:FACTORY"),
         "funasr": Plugin("vixio.providers.funasr.provider:FACTORY", "funasr"),
         "volcengine": Plugin("vixio.providers.volcengine.asr:FACTORY"),
+        "dashscope": Plugin("vixio.providers.dashscope.asr:FACTORY"),
     },
     ProviderKind.AGENT: {
         "phrasebook": Plugin(f"{_OPENAI_AGENT}:PHRASEBOOK_FACTORY"),
@@ -126,6 +127,7 @@ _BUILTIN: Mapping[ProviderKind, Mapping[str, Plugin]] = {
         "espeak": Plugin("vixio.providers.espeak.provider:FACTORY"),
         "openai": Plugin("vixio.providers.openai_speech.tts:FACTORY"),
         "volcengine": Plugin("vixio.providers.volcengine.tts:FACTORY"),
+        "dashscope": Plugin("vixio.providers.dashscope.tts:FACTORY"),
     },
     ProviderKind.VISION: {
         "openai": Plugin("vixio.providers.openai_vision.provider:FACTORY"),

@@ -19,7 +19,12 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketExce
 from websockets.typing import Subprotocol
 
 from vixio.core.environment_proxy import proxy_for
-from vixio.core.errors import ProviderError, ProviderTimeout, ProviderUnavailable
+from vixio.core.errors import (
+    ProviderError,
+    ProviderTimeout,
+    ProviderUnavailable,
+    as_provider_error,
+)
 from vixio.core.tasks import cancel_and_wait
 from vixio.core.waiters import Waiters
 from vixio.providers.service_errors import Service, of_host
@@ -83,7 +88,9 @@ class ServiceSocket:
         try:
             await self._socket.send(frame)
         except ConnectionClosed as error:
-            raise self._closed_by(error) from None
+            # What the server said before it closed is read first: it says why.
+            await asyncio.wait({self._reader}, timeout=CLOSE_TIMEOUT)
+            raise self._why(error) from None
 
     async def close(self) -> None:
         """Close the connection within a timeout. Idempotent, never raises."""
@@ -107,10 +114,13 @@ class ServiceSocket:
             )
         except ConnectionClosed as closed:
             error = self._closed_by(closed)
-        except ProviderError as strange:
-            error = strange
+        except Exception as strange:  # noqa: BLE001 - a message of an unexpected form is one use's
+            error = as_provider_error(self._provider, strange)
         self.failure = self.failure or error
         self._lost(self.failure)
+
+    def _why(self, error: ConnectionClosed) -> ProviderError:
+        return self.failure or self._closed_by(error)
 
     def _closed_by(self, error: ConnectionClosed) -> ProviderError:
         code = error.rcvd.code if error.rcvd is not None else None

@@ -88,7 +88,7 @@ class SpokenReply(TTSProvider):
         """Sent in this session, and not over."""
         self._more = asyncio.Event()
         self._over = asyncio.Event()
-        self._complete = self._left = False
+        self._complete = self._left = self._opening = False
         self._failure: ProviderError | None = None
         self._task: asyncio.Task[None] | None = None
         self._heard = 0
@@ -170,6 +170,8 @@ class SpokenReply(TTSProvider):
 
     def failed(self, error: ProviderError) -> None:
         """Note that the session serves no longer."""
+        if self._opening and error.retryable:
+            return  # :meth:`open` raises it, or opens another: nothing is lost yet
         self._failure = self._failure or error
         for text in (*self._spoken, *self._unsent):
             text.end(self._failure)
@@ -267,11 +269,14 @@ class SpokenReply(TTSProvider):
         self._over.clear()
         self._odd, self._letters, self._seconds = b"", 0, 0.0
         emotion = self._unsent[0].emotion
+        self._opening = True
         try:
             async with asyncio.timeout(self._timeout):
                 await self.open(emotion)
         except TimeoutError:
             raise ProviderTimeout(self.name, "session", self._timeout) from None
+        finally:
+            self._opening = False
         while self._unsent and self._unsent[0].emotion == emotion:
             text = self._unsent.popleft()
             self._spoken.append(text)

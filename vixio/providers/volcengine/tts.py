@@ -199,7 +199,7 @@ class _Connection:
         frame = frames.read(data)
         if frame.kind == Kind.ERROR:
             raise of_code("tts", frame.code, frame.payload.decode("utf-8", "replace"))
-        if frame.event == Event.CONNECTION_FAILED:
+        if frame.event in (Event.CONNECTION_FAILED, Event.SESSION_FAILED):
             raise _told(frame)
         reply = self.reply
         if frame.event == Event.AUDIO:
@@ -230,8 +230,6 @@ class _Connection:
                     reply.finished()
                 else:
                     reply.failed(_told(frame))
-            case Event.SESSION_FAILED:
-                reply.failed(_told(frame))
 
 
 class _Reply(SpokenReply):
@@ -261,14 +259,13 @@ class _Reply(SpokenReply):
             begin = frames.event(Event.START_SESSION, self.session, self._begin(emotion))
             try:
                 await connection.send(begin)
-                await connection.until(Event.SESSION_STARTED, Event.SESSION_FAILED)
+                await connection.until(Event.SESSION_STARTED)
             except ProviderError:
                 if not used or not connection.failure:
                     raise
                 # A kept connection that the vendor has closed meanwhile.
                 self._connection, connection.reply = None, None
                 provider.call_off(connection, "")
-                self._failure = None
             else:
                 return
 

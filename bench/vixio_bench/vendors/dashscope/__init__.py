@@ -1,0 +1,1 @@
+"""DashScope (Bailian): recognisers and voices over WebSockets, two protocols."""

@@ -1,0 +1,285 @@
+"""TTS by DashScope: a reply is a task on a kept connection (CosyVoice), or a session (Qwen)."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import ssl
+import uuid
+from abc import abstractmethod
+from collections.abc import AsyncIterator
+from typing import Any, Final
+
+from vixio.core.errors import ProviderError
+from vixio.core.streams import closing
+from vixio.providers.dashscope import messages
+from vixio.providers.dashscope.errors import refused
+from vixio.providers.dashscope.messages import Link, Told
+from vixio.providers.dashscope.settings import NAME, DashScopeTTSSettings
+from vixio.providers.registry import ProviderFactory
+from vixio.providers.service_client import authorities
+from vixio.providers.service_errors import Service
+from vixio.providers.service_socket import Endpoint, SocketPool, open_socket
+from vixio.providers.spoken_reply import Pace, SpokenReply
+from vixio.providers.tts import TTSProvider
+
+LONGEST: Final = 2_000
+"""Characters of a text that is sent at once; the vendor takes 20,000."""
+
+_MOODS: Final = {
+    "happy": "happy",
+    "laughing": "happy",
+    "funny": "happy",
+    "sad": "sad",
+    "crying": "sad",
+    "angry": "angry",
+    "surprised": "surprised",
+    "shocked": "surprised",
+}
+"""The vendor's emotions by ours; the voice is neutral with all others."""
+
+
+class DashScopeTTSProvider(TTSProvider):
+    """Voices of both protocols."""
+
+    name = NAME
+
+    def __init__(self, settings: DashScopeTTSSettings | None = None) -> None:
+        self.settings = settings = settings or DashScopeTTSSettings()
+        self.sample_rate = settings.sample_rate
+        self.pace = Pace()
+        self.replies: set[DashScopeReply] = set()
+        self.sockets = SocketPool[Link](
+            NAME,
+            keep=0 if settings.realtime else settings.kept,
+            keep_s=settings.keep,
+            most=settings.concurrency,
+        )
+        self._context: ssl.SSLContext | None = None
+        self._started = False
+
+    async def start(self) -> None:
+        """Read the certificates, in a thread. Raises ProviderUnavailable without a key."""
+        self.sockets.check()
+        self.settings.headers("tts")
+        if not self._started and self.settings.address.startswith("wss"):
+            self._context = await asyncio.to_thread(authorities)
+        self._started = True
+
+    async def verify(self) -> bool:
+        """Begin a reply, which shows that key, model and voice are right. Raises ProviderError."""
+        self.check()
+        reply = self.turn()
+        try:
+            async with asyncio.timeout(self.settings.timeout):
+                await reply.open("")
+        except TimeoutError:
+            text = f"no start of a reply within {self.settings.timeout:g} s"
+            raise ProviderError(NAME, text, reason="timeout") from None
+        finally:
+            reply.end(whole=False)
+        return True
+
+    def turn(self) -> DashScopeReply:
+        """Return the voice of one reply."""
+        return (SessionReply if self.settings.realtime else TaskReply)(self)
+
+    async def synthesize(self, text: str, *, language: str = "") -> AsyncIterator[bytes]:
+        """Speak a text that is a reply of its own. Raises ProviderError."""
+        self.check()
+        reply = self.turn()
+        try:
+            async with closing(reply.synthesize(text, language=language)) as speech:
+                async for pcm in speech:
+                    yield pcm
+        finally:
+            await reply.leave()
+
+    async def close(self) -> None:
+        """Fail the speech in progress, and close the connections. Idempotent."""
+        gone = ProviderError(NAME, "the provider is closed", retryable=False)
+        for reply in list(self.replies):
+            reply.failed(gone)
+        await self.sockets.close()
+
+    def check(self) -> None:
+        """Raise ProviderError before :meth:`start` and after :meth:`close`."""
+        self.sockets.check()
+        if not self._started:
+            raise ProviderError(NAME, "it is not started", retryable=False)
+
+    async def connected(self) -> Link:
+        """Return a new connection. Raises ProviderError."""
+        settings, link = self.settings, Link("tts")
+        endpoint = Endpoint(
+            Service(NAME, "tts"),
+            settings.address,
+            settings.headers("tts"),
+            context=self._context,
+            connect_timeout=settings.connect_timeout,
+            refused=refused,
+        )
+        link.socket = await open_socket(endpoint, link.take, link.lost)
+        return link
+
+
+class DashScopeReply(SpokenReply):
+    """One reply."""
+
+    def __init__(self, provider: DashScopeTTSProvider) -> None:
+        self.settings = settings = provider.settings
+        super().__init__(
+            NAME,
+            settings.sample_rate,
+            provider.pace,
+            longest=LONGEST,
+            timeout=settings.timeout,
+            emotions=settings.emotions,
+        )
+        self.task = ""
+        self._provider = provider
+        self._link: Link | None = None
+        self._ready = asyncio.Event()
+
+    @abstractmethod
+    def told(self, message: Told) -> None:
+        """Take a message."""
+
+    @abstractmethod
+    def introduction(self, emotion: str) -> str:
+        """Return the message that begins the session."""
+
+    async def open(self, emotion: str) -> None:
+        provider = self._provider
+        provider.replies.add(self)
+        for fresh in (False, True):
+            link = self._link = await provider.sockets.acquire(provider.connected, fresh=fresh)
+            used, link.used, link.user = link.used, True, self
+            self._ready.clear()
+            try:
+                await link.send(self.introduction(emotion))
+                await self._ready.wait()
+                if error := self._failure or link.failure:
+                    raise error
+            except ProviderError as error:
+                # A kept connection may be one that the vendor has closed meanwhile.
+                if not (used and link.failure and error.retryable):
+                    raise
+                self._link = None
+                provider.sockets.discard(link)
+            else:
+                return
+
+    def failed(self, error: ProviderError) -> None:
+        """Note that the connection is lost."""
+        super().failed(error)
+        self._ready.set()
+
+    async def say(self, message: str) -> None:
+        """Send a message, if the session has a connection. Raises ProviderError."""
+        if self._link is not None:
+            await self._link.send(message)
+
+    def end(self, *, whole: bool) -> None:
+        # A task is not called off: the vendor ends it with its connection.
+        link, self._link = self._link, None
+        if link is not None:
+            sockets = self._provider.sockets
+            (sockets.release if whole else sockets.discard)(link)
+        self._provider.replies.discard(self)
+
+    def alone(self) -> SpokenReply:
+        return self._provider.turn()
+
+    def check_provider(self) -> None:
+        self._provider.check()
+
+    def instruction(self, emotion: str) -> str:
+        """Return how to speak, in words."""
+        mood = _MOODS.get(emotion, "")
+        said = f"你说话的情感是{mood}。" if mood else ""
+        return self.settings.instruction + said
+
+
+class TaskReply(DashScopeReply):
+    """A task of ``inference``: CosyVoice."""
+
+    def introduction(self, emotion: str) -> str:
+        settings = self.settings
+        parameters: dict[str, Any] = {
+            "text_type": "PlainText",
+            "voice": settings.speaker,
+            "format": "pcm",
+            "sample_rate": settings.sample_rate,
+            "volume": settings.volume,
+            "rate": settings.rate,
+            "pitch": settings.pitch,
+        }
+        if instruction := self.instruction(emotion):
+            parameters["instruction"] = instruction
+        self.task = str(uuid.uuid4())
+        model = settings.model
+        return messages.run_task(self.task, model, "tts", "SpeechSynthesizer", parameters)
+
+    async def send(self, text: str) -> None:
+        await self.say(messages.continue_task(self.task, text))
+
+    async def finish(self) -> None:
+        await self.say(messages.finish_task(self.task))
+
+    def told(self, message: Told) -> None:
+        match message.kind:
+            case "task-started":
+                self._ready.set()
+            case "task-finished":
+                self.finished()
+            case "result-generated":
+                output = message.body.get("output")
+                output = output if isinstance(output, dict) else {}
+                words = output.get("original_text")
+                if isinstance(words, str) and output.get("type") == "sentence-begin":
+                    self.sentence_begins(words)
+                elif isinstance(words, str) and output.get("type") == "sentence-end":
+                    self.sentence_ends(words)
+
+
+class SessionReply(DashScopeReply):
+    """A session of ``realtime``: Qwen."""
+
+    def introduction(self, emotion: str) -> str:
+        settings = self.settings
+        session: dict[str, Any] = {
+            "mode": "server_commit",
+            "voice": settings.speaker,
+            "response_format": "pcm",
+            "sample_rate": settings.sample_rate,
+            "volume": settings.volume,
+            "speech_rate": settings.rate,
+            "pitch_rate": settings.pitch,
+        }
+        if instruction := self.instruction(emotion):
+            session["instructions"] = instruction
+        return messages.event("session.update", session=session)
+
+    async def send(self, text: str) -> None:
+        await self.say(messages.event("input_text_buffer.append", text=text))
+
+    async def finish(self) -> None:
+        await self.say(messages.event("session.finish"))
+
+    def told(self, message: Told) -> None:
+        match message.kind:
+            case "session.updated":
+                self._ready.set()
+            case "session.finished":
+                self.finished()
+            case "response.audio.delta":
+                try:
+                    self.sound(base64.b64decode(message.text("delta"), validate=True))
+                except (binascii.Error, ValueError):
+                    strange = "the server sends sound that is no base64"
+                    raise ProviderError(NAME, strange, reason="service") from None
+
+
+FACTORY = ProviderFactory(settings_model=DashScopeTTSSettings, create=DashScopeTTSProvider)
