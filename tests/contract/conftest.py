@@ -16,7 +16,7 @@ from tests.contract.vision_server import VisionServer
 from tests.support.cluster_members import members  # noqa: F401 - a fixture of two suites
 from tests.support.edge_server import edge_server
 from tests.support.speech_server import SpeechServer
-from tests.vendors import dashscope, volcengine
+from tests.vendors import dashscope, minimax, volcengine
 from vixio.providers.edge_tts.provider import EdgeTTSProvider
 from vixio.providers.espeak.provider import EspeakSettings, EspeakTTSProvider
 from vixio.providers.openai_speech.tts import OpenAITTSProvider, OpenAITTSSettings
@@ -72,6 +72,7 @@ TTSES: dict[str, Callable[[], AbstractAsyncContextManager[TTSProvider]]] = {
     "dashscope": dashscope.tts("cosyvoice-v3-flash"),
     "dashscope-qwen": dashscope.tts(dashscope.QWEN_TTS),
     "espeak": espeak,
+    "minimax": minimax.tts,
     "openai": openai_voice("pcm"),
     "openai-mp3": openai_voice("mp3"),
     "volcengine": volcengine.tts("bidirectional"),

@@ -128,6 +128,7 @@ _BUILTIN: Mapping[ProviderKind, Mapping[str, Plugin]] = {
         "openai": Plugin("vixio.providers.openai_speech.tts:FACTORY"),
         "volcengine": Plugin("vixio.providers.volcengine.tts:FACTORY"),
         "dashscope": Plugin("vixio.providers.dashscope.tts:FACTORY"),
+        "minimax": Plugin("vixio.providers.minimax.tts:FACTORY"),
     },
     ProviderKind.VISION: {
         "openai": Plugin("vixio.providers.openai_vision.provider:FACTORY"),

@@ -71,14 +71,15 @@ class ServerAnswer:
         An ``error`` among them is raised, ``[DONE]`` ends them. So is an answer that is no stream.
         """
         reader = EventReader(MAX_EVENT_BYTES)
-        async for piece in self._stream():
-            for data in self._fed(reader, piece):
-                if data.startswith("[DONE]"):
-                    await self._drain()
-                    return
-                if data and isinstance(event := self._parsed(data), dict):
-                    raise_error(event, self._service)
-                    yield event
+        async with closing(self._stream()) as stream:
+            async for piece in stream:
+                for data in self._fed(reader, piece):
+                    if data.startswith("[DONE]"):
+                        await self._drain()
+                        return
+                    if data and isinstance(event := self._parsed(data), dict):
+                        raise_error(event, self._service)
+                        yield event
 
     def close(self) -> None:
         """End the request. Its connection is reused if the body was read to its end."""
@@ -87,8 +88,9 @@ class ServerAnswer:
     async def _stream(self) -> AsyncIterator[bytes]:
         """Yield the body. Raises an error that is all of it, or that it is JSON and no stream."""
         if "json" not in self.content_type:
-            async for piece in self.pieces():
-                yield piece
+            async with closing(self.pieces()) as pieces:
+                async for piece in pieces:
+                    yield piece
             return
         whole = await self.read()
         try:
