@@ -16,7 +16,7 @@ from tests.contract.vision_server import VisionServer
 from tests.support.cluster_members import members  # noqa: F401 - a fixture of two suites
 from tests.support.edge_server import edge_server
 from tests.support.speech_server import SpeechServer
-from tests.vendors import dashscope, minimax, volcengine
+from tests.vendors import dashscope, minimax, volcengine, xunfei
 from vixio.providers.edge_tts.provider import EdgeTTSProvider
 from vixio.providers.espeak.provider import EspeakSettings, EspeakTTSProvider
 from vixio.providers.openai_speech.tts import OpenAITTSProvider, OpenAITTSSettings
@@ -77,6 +77,7 @@ TTSES: dict[str, Callable[[], AbstractAsyncContextManager[TTSProvider]]] = {
     "openai-mp3": openai_voice("mp3"),
     "volcengine": volcengine.tts("bidirectional"),
     "volcengine-http": volcengine.tts("http"),
+    "xunfei": xunfei.tts,
 }
 VISIONS: dict[str, Callable[[], AbstractAsyncContextManager[VisionProvider]]] = {
     "fallback from broken, openai": fallback_vision(openai_vision),

@@ -12,7 +12,7 @@ from tests.contract.known_words import KnownWordsASR
 from tests.support import funasr_faults
 from tests.support.funasr_server import Flavour, FunASRServer, loud
 from tests.support.speech_server import Fault, SpeechServer, refusal
-from tests.vendors import dashscope, volcengine
+from tests.vendors import dashscope, volcengine, xunfei
 from vixio.providers.asr import ASRProvider
 from vixio.providers.combined.provider import CombinedASRProvider
 from vixio.providers.funasr_server.provider import FunASRServerASRProvider
@@ -124,4 +124,6 @@ ASRS: Final[dict[str, RecogniserCase]] = {
     "volcengine-nostream": RecogniserCase(
         volcengine.asr("bigmodel_nostream"), mishaps=tuple(Mishap)
     ),
+    "xunfei": RecogniserCase(xunfei.asr("slm"), mishaps=tuple(Mishap)),
+    "xunfei-iat": RecogniserCase(xunfei.asr("iat"), mishaps=tuple(Mishap)),
 }

@@ -112,6 +112,7 @@ _BUILTIN: Mapping[ProviderKind, Mapping[str, Plugin]] = {
         "funasr": Plugin("vixio.providers.funasr.provider:FACTORY", "funasr"),
         "volcengine": Plugin("vixio.providers.volcengine.asr:FACTORY"),
         "dashscope": Plugin("vixio.providers.dashscope.asr:FACTORY"),
+        "xunfei": Plugin("vixio.providers.xunfei.asr:FACTORY"),
     },
     ProviderKind.AGENT: {
         "phrasebook": Plugin(f"{_OPENAI_AGENT}:PHRASEBOOK_FACTORY"),
@@ -128,6 +129,7 @@ _BUILTIN: Mapping[ProviderKind, Mapping[str, Plugin]] = {
         "openai": Plugin("vixio.providers.openai_speech.tts:FACTORY"),
         "volcengine": Plugin("vixio.providers.volcengine.tts:FACTORY"),
         "dashscope": Plugin("vixio.providers.dashscope.tts:FACTORY"),
+        "xunfei": Plugin("vixio.providers.xunfei.tts:FACTORY"),
         "minimax": Plugin("vixio.providers.minimax.tts:FACTORY"),
     },
     ProviderKind.VISION: {
