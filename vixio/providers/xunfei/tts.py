@@ -7,6 +7,7 @@ import base64
 import json
 import ssl
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Any, Final
 
 from vixio.core.audio import BYTES_PER_SAMPLE
@@ -63,7 +64,7 @@ class XunfeiTTSProvider(TTSProvider):
     async def verify(self) -> bool:
         """Open a connection, which shows that the signature is right. Raises ProviderError."""
         speech = _Speech()
-        self._sockets.discard(await self._sockets.acquire(lambda: self._connected(speech)))
+        self._sockets.discard(await self._sockets.acquire(partial(self._connected, speech)))
         return True
 
     async def synthesize(self, text: str, *, language: str = "") -> AsyncIterator[bytes]:
@@ -76,7 +77,7 @@ class XunfeiTTSProvider(TTSProvider):
             self._speeches.add(speech)
             link: ServiceSocket | None = None
             try:
-                link = await self._sockets.acquire(lambda s=speech: self._connected(s))
+                link = await self._sockets.acquire(partial(self._connected, speech))
                 await link.send(self._request(piece))
                 while (pcm := await self._next(speech)) is not None:
                     yield pcm

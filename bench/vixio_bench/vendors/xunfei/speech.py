@@ -43,15 +43,16 @@ class Speech:
         service.account.uses += 1
         speaking = asyncio.create_task(self._speak(asked, trouble))
         going = asyncio.create_task(self._socket.receive())
-        await asyncio.wait([speaking, going], return_when=asyncio.FIRST_COMPLETED)
-        if not speaking.done():
-            service.account.cancelled += 1
-        elif speaking.result():
-            service.account.whole += 1
-            await asyncio.wait([going])  # until the client goes
-        for task in (speaking, going):
-            task.cancel()
-        await asyncio.gather(speaking, going, return_exceptions=True)
+        try:
+            await asyncio.wait([speaking, going], return_when=asyncio.FIRST_COMPLETED)
+            if speaking.done() and speaking.result():
+                service.account.whole += 1
+                await asyncio.wait([going])  # until the client goes
+        finally:
+            service.account.cancelled += not speaking.done()
+            for task in (speaking, going):
+                task.cancel()
+            await asyncio.gather(speaking, going, return_exceptions=True)
 
     def _wrong(self, asked: dict[str, Any]) -> int:
         from vixio_bench.vendors.xunfei.service import APP_ID
