@@ -16,7 +16,7 @@ from tests.contract.vision_server import VisionServer
 from tests.support.cluster_members import members  # noqa: F401 - a fixture of two suites
 from tests.support.edge_server import edge_server
 from tests.support.speech_server import SpeechServer
-from tests.vendors import dashscope, minimax, volcengine, xunfei
+from tests.vendors import dashscope, minimax, own_voices, volcengine, xunfei
 from vixio.providers.edge_tts.provider import EdgeTTSProvider
 from vixio.providers.espeak.provider import EspeakSettings, EspeakTTSProvider
 from vixio.providers.openai_speech.tts import OpenAITTSProvider, OpenAITTSSettings
@@ -72,6 +72,8 @@ TTSES: dict[str, Callable[[], AbstractAsyncContextManager[TTSProvider]]] = {
     "dashscope": dashscope.tts("cosyvoice-v3-flash"),
     "dashscope-qwen": dashscope.tts(dashscope.QWEN_TTS),
     "espeak": espeak,
+    "http-cosyvoice": own_voices.tts("cosyvoice"),
+    "http-gpt-sovits": own_voices.tts("gpt-sovits"),
     "minimax": minimax.tts,
     "openai": openai_voice("pcm"),
     "openai-mp3": openai_voice("mp3"),

@@ -42,7 +42,7 @@ async def test_a_request_is_that_of_the_page(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(tts.client, "post_json", post_json)
     with pytest.raises(ProviderError, match="enough"):
-        await tts.request("你好", "laughing")
+        await tts.request("你好", "", "laughing")
     assert sent == ["t2a_v2", json.loads(RECORDED["a request"])]
 
 

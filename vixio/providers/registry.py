@@ -131,6 +131,7 @@ _BUILTIN: Mapping[ProviderKind, Mapping[str, Plugin]] = {
         "dashscope": Plugin("vixio.providers.dashscope.tts:FACTORY"),
         "xunfei": Plugin("vixio.providers.xunfei.tts:FACTORY"),
         "minimax": Plugin("vixio.providers.minimax.tts:FACTORY"),
+        "http": Plugin("vixio.providers.http_tts.provider:FACTORY"),
     },
     ProviderKind.VISION: {
         "openai": Plugin("vixio.providers.openai_vision.provider:FACTORY"),

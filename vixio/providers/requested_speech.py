@@ -47,8 +47,8 @@ class RequestedSpeech(TTSProvider):
         self._emotions = emotions
 
     @abstractmethod
-    async def request(self, text: str, emotion: str) -> ServerAnswer:
-        """Ask for the sound of a text. Raises ProviderError."""
+    async def request(self, text: str, language: str, emotion: str) -> ServerAnswer:
+        """Ask for the sound of a text; language and emotion may be empty. Raises ProviderError."""
 
     @abstractmethod
     def sound(self, answer: ServerAnswer) -> AsyncIterator[bytes]:
@@ -74,7 +74,7 @@ class RequestedSpeech(TTSProvider):
             left = pcm_bytes(LONGEST_S + SLOWEST_S * len(piece), self.sample_rate)
             odd = b""
             speech = bounded(
-                self._speak(piece, emotion),
+                self._speak(piece, language, emotion),
                 provider=self.name,
                 what="audio",
                 first=self._timeout,
@@ -96,9 +96,9 @@ class RequestedSpeech(TTSProvider):
         """End the speech in progress and close the connections. Idempotent."""
         await self.client.close()
 
-    async def _speak(self, text: str, emotion: str) -> AsyncIterator[bytes]:
+    async def _speak(self, text: str, language: str, emotion: str) -> AsyncIterator[bytes]:
         client = self.client
-        answer = await client.retried(lambda: self.request(text, emotion))
+        answer = await client.retried(lambda: self.request(text, language, emotion))
         try:
             async with closing(self.sound(answer)) as pieces:
                 while (piece := await client.run(_next(pieces))) is not None:

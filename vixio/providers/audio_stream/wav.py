@@ -15,6 +15,8 @@ _PCM, _FLOAT, _EXTENSIBLE = 1, 3, 0xFFFE
 _UNKNOWN: Final = (0, 0x7FFFFFFF, 0xFFFFFFFF)
 """Sizes of the data chunk that a server writes for an unknown length; others write about 2 GB."""
 _ENDLESS: Final = 0x7FFF0000
+_FILE: Final = 16
+"""Bytes by which the beginning of a file is known."""
 _MAX_CHUNK: Final = 1_048_576
 _RATES: Final = range(4_000, 384_001)
 
@@ -23,7 +25,7 @@ class WAVDecoder(FormatDecoder):
     """Converts integer and float samples of any width to 16 bits.
 
     Chunks other than ``fmt`` and ``data`` are skipped. A second file directly after the first
-    continues it.
+    continues it, also after one of unknown length, which its header ends.
     """
 
     def __init__(self) -> None:
@@ -42,9 +44,9 @@ class WAVDecoder(FormatDecoder):
         while True:
             if self._left != 0:
                 samples = self._take()
-                if not samples:
-                    return bytes(pcm)
                 pcm += samples
+                if not samples and self._left != 0:
+                    return bytes(pcm)
             elif not self._next_chunk():
                 return bytes(pcm)
 
@@ -103,7 +105,14 @@ class WAVDecoder(FormatDecoder):
 
     def _take(self) -> bytes:
         size = self._channels * self._bits // 8
-        ready = len(self._buffer) if self._left is None else min(self._left, len(self._buffer))
+        if self._left is None:
+            ready = self._next_file()
+            if ready < size and len(self._buffer) - ready >= _FILE:
+                del self._buffer[:ready]  # an incomplete last sample
+                self._left = 0
+                return b""
+        else:
+            ready = min(self._left, len(self._buffer))
         whole = ready // size * size
         if self._left is not None:
             self._left -= whole
@@ -114,6 +123,15 @@ class WAVDecoder(FormatDecoder):
         data = bytes(self._buffer[:whole])
         del self._buffer[:whole]
         return to_mono(self._samples(data).reshape(-1, self._channels))
+
+    def _next_file(self) -> int:
+        """Return where in the buffer another file begins, or may; its end if nowhere."""
+        buffer, at = self._buffer, -1
+        while (at := buffer.find(b"RIFF", at + 1)) >= 0:
+            if b"WAVEfmt ".startswith(buffer[at + 8 : at + _FILE]):
+                return at
+        begun = next((n for n in (3, 2, 1) if buffer.endswith(b"RIFF"[:n])), 0)
+        return len(buffer) - begun
 
     def _samples(self, data: bytes) -> NDArray[Any]:
         if self._float:

@@ -95,7 +95,7 @@ class MiniMaxTTSProvider(RequestedSpeech):
             emotions=settings.emotions,
         )
 
-    async def request(self, text: str, emotion: str) -> ServerAnswer:
+    async def request(self, text: str, language: str, emotion: str) -> ServerAnswer:
         settings = self._settings
         voice: dict[str, Any] = {
             "voice_id": settings.voice_id,

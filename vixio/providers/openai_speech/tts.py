@@ -68,7 +68,7 @@ class OpenAITTSProvider(RequestedSpeech):
         """Ask the server for its models. Raises ProviderError if it refuses the key."""
         return await self._shared.verify()
 
-    async def request(self, text: str, emotion: str) -> ServerAnswer:
+    async def request(self, text: str, language: str, emotion: str) -> ServerAnswer:
         settings = self._settings
         body: dict[str, Any] = {
             "input": text,

@@ -56,7 +56,7 @@ class VolcengineHttpVoice(RequestedSpeech):
         headers = settings.headers("tts", settings.resource, app_header="X-Api-App-Id")
         return Server(settings.http_url, headers)
 
-    async def request(self, text: str, emotion: str) -> ServerAnswer:
+    async def request(self, text: str, language: str, emotion: str) -> ServerAnswer:
         settings = self._settings
         sound: dict[str, Any] = {
             "format": "pcm",

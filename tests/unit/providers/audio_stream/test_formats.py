@@ -31,6 +31,15 @@ def test_wavs_one_after_another_are_one_sound() -> None:
     assert np.array_equal(twice, np.concatenate([SOUND, SOUND]))
 
 
+@pytest.mark.parametrize("odd", [b"", b"\1"])
+@pytest.mark.parametrize("size", [1, 3, 11, 100_000])
+def test_a_file_ends_one_of_unknown_length(size: int, odd: bytes) -> None:
+    endless = wav(PCM, RATE, data_size=0xFFFFFFFF)
+    assert b"RIFF" not in PCM
+    twice = decode(endless + odd + endless + b"RI", size)
+    assert np.array_equal(twice[: 2 * len(SOUND)], np.tile(SOUND, 2))
+
+
 @pytest.mark.parametrize("width", ["u8", "i24", "i32", "f32", "f64", "stereo", "extensible"])
 def test_samples_of_any_width(width: str) -> None:
     as_float = SOUND / 32768

@@ -1,0 +1,1 @@
+"""Any voice that answers an HTTP request with sound: a template says what is sent."""
