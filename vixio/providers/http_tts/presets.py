@@ -20,8 +20,8 @@ class Preset:
     form: bool = False
     response_format: AudioFormatName = "wav"
     sample_rate: int = 24_000
-    health: str = ""
-    """A page that a running server has, beside the URL's path."""
+    languages: tuple[str, ...] = ()
+    """Those that it can be told; of others it is told ``auto``. Empty: any."""
     needs: Mapping[str, str] = field(default_factory=dict)
     """Fields without which the server speaks with no voice, and what they are."""
 
@@ -34,10 +34,11 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
             {
                 "text": "{text}",
                 "text_lang": "{language}",
-                "prompt_lang": "{language}",
+                "prompt_lang": "zh",
                 "streaming_mode": True,
                 "media_type": "wav",
             },
+            languages=("zh", "en", "ja", "ko", "yue"),
             needs={"ref_audio_path": "a recording of the voice, on the server"},
         ),
         # index-tts-vllm

@@ -120,11 +120,13 @@ class HttpTTSProvider(RequestedSpeech):
 
     async def request(self, text: str, language: str, emotion: str) -> ServerAnswer:
         settings = self._settings
-        spoken = spoken_language(text, language or settings.language)
+        spoken = spoken_language(text, language or settings.language).partition("-")[0]
+        if (known := settings.chosen.languages) and spoken not in known:
+            spoken = "auto"
         values = {
             "text": text,
             "voice": settings.voice,
-            "language": spoken.partition("-")[0],
+            "language": spoken,
             "emotion": emotion,
         }
         body = _filled(self._template, values)
