@@ -14,6 +14,7 @@ import pytest
 
 from tests.support import llm_server, responses_api
 from tests.support.llm_server import Answer, Call, LLMServer
+from tests.vendors.agents import coze_bench, dify_bench
 from vixio.providers.openai_agent.backend import (
     LiteLLMAgentBackend,
     OpenAIAgentBackend,
@@ -126,6 +127,7 @@ BENCHES = {
     "fallback": FallbackBench,
     "litellm": LiteLLMBench,
 }
+HOSTED = {"dify": dify_bench, "coze": coze_bench}
 LITELLM = pytest.param(
     "litellm",
     marks=[
@@ -136,10 +138,15 @@ LITELLM = pytest.param(
 
 
 class TestAgent(AgentContract):
-    @pytest.fixture(params=["openai", "responses", "fallback", LITELLM, "phrasebook"])
+    @pytest.fixture(
+        params=["openai", "responses", "fallback", LITELLM, "phrasebook", "dify", "coze"]
+    )
     def creator(
         self, request: pytest.FixtureRequest
     ) -> Callable[[], AbstractAsyncContextManager[AgentBench]]:
+        if request.param in HOSTED:
+            return HOSTED[request.param]
+
         @asynccontextmanager
         async def made() -> AsyncIterator[AgentBench]:
             async with LLMServer() as server:

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Final, NamedTuple
 
 _LINE_END: Final = re.compile(rb"\r\n|\n|\r")
 
 
+class Event(NamedTuple):
+    """An event. ``name``: what ``event`` says, empty without it."""
+
+    name: str
+    data: str
+
+
 class EventReader:
-    """Bytes in, the data of events out; their other fields do not count."""
+    """Bytes in, events out; their other fields do not count, nor do events without data."""
 
     def __init__(self, max_bytes: int) -> None:
         """``max_bytes``: of one event."""
@@ -17,15 +24,16 @@ class EventReader:
         self._rest = bytearray()
         self._searched = 0
         """Bytes of the rest in which no line ends."""
+        self._name = b""
         self._data: list[bytes] = []
         self._size = 0
 
-    def feed(self, piece: bytes) -> list[str]:
-        """Return the data of the events that ``piece`` completes; empty for a sign of life.
+    def feed(self, piece: bytes) -> list[Event]:
+        """Return the events that ``piece`` completes; none for a sign of life.
 
         Raises ValueError for an event that is too long.
         """
-        rest, found = self._rest, list[str]()
+        rest, found = self._rest, list[Event]()
         rest += piece
         start = 0
         for end in _LINE_END.finditer(rest, self._searched):
@@ -35,10 +43,15 @@ class EventReader:
             start = end.end()
             if line:
                 self._line(line)
-            elif self._data:
-                found.append(b"\n".join(self._data).decode("utf-8", "replace"))
+                continue
+            if self._data:
+                name, data = self._name, b"\n".join(self._data)
+                found.append(
+                    Event(name.decode("utf-8", "replace"), data.decode("utf-8", "replace"))
+                )
                 self._data.clear()
                 self._size = 0
+            self._name = b""
         del rest[:start]
         self._searched = len(rest) - rest.endswith(b"\r")
         if self._size + len(rest) > self._max_bytes:
@@ -50,3 +63,9 @@ class EventReader:
         if name == b"data":
             self._data.append(value.removeprefix(b" "))
             self._size += len(value) + 1
+        elif name == b"event":
+            self._name = value.removeprefix(b" ")
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")

@@ -119,6 +119,8 @@ _BUILTIN: Mapping[ProviderKind, Mapping[str, Plugin]] = {
         "openai": Plugin(f"{_OPENAI_AGENT}:OPENAI_FACTORY"),
         "litellm": Plugin(f"{_OPENAI_AGENT}:LITELLM_FACTORY", "litellm"),
         "fallback": Plugin("vixio.providers.openai_agent.fallback_backend:FALLBACK_FACTORY"),
+        "dify": Plugin("vixio.providers.dify.agent:FACTORY"),
+        "coze": Plugin("vixio.providers.coze.agent:FACTORY"),
     },
     ProviderKind.TTS: {
         "piper": Plugin("vixio.providers.piper.provider:FACTORY"),

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from vixio.core.errors import ProviderError, ProviderTimeout
-from vixio.core.event_stream import EventReader
+from vixio.core.event_stream import Event, EventReader
 from vixio.core.streams import closing
 from vixio.providers.service_errors import Service, one_line, raise_error, unexpected, unreachable
 
@@ -65,21 +65,22 @@ class ServerAnswer:
             self.close()
         return bytes(body)
 
-    async def events(self) -> AsyncIterator[dict[str, Any]]:
+    async def events(self, *, named: bool = False) -> AsyncIterator[dict[str, Any]]:
         """Yield the JSON objects of a stream of server-sent events, whatever it is called.
 
-        An ``error`` among them is raised, ``[DONE]`` ends them. So is an answer that is no stream.
+        ``named``: each with the name of its event, under ``event``. An ``error`` among them is
+        raised, ``[DONE]`` ends them. So is an answer that is no stream.
         """
         reader = EventReader(MAX_EVENT_BYTES)
         async with closing(self._stream()) as stream:
             async for piece in stream:
-                for data in self._fed(reader, piece):
+                for name, data in self._fed(reader, piece):
                     if data.startswith("[DONE]"):
                         await self._drain()
                         return
                     if data and isinstance(event := self._parsed(data), dict):
                         raise_error(event, self._service)
-                        yield event
+                        yield {**event, "event": name} if named else event
 
     def close(self) -> None:
         """End the request. Its connection is reused if the body was read to its end."""
@@ -109,7 +110,7 @@ class ServerAnswer:
         text = f"the answer broke off: {one_line(_cause(error))}"
         return ProviderError(self._provider, text, reason="service")
 
-    def _fed(self, reader: EventReader, piece: bytes) -> Iterable[str]:
+    def _fed(self, reader: EventReader, piece: bytes) -> Iterable[Event]:
         try:
             return reader.feed(piece)
         except ValueError as error:

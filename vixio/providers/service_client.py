@@ -133,14 +133,17 @@ class ServiceClient:
 
     # ── requests ─────────────────────────────────────────────────────────────────────────────
 
-    async def post_json(self, path: str, body: Mapping[str, Any]) -> ServerAnswer:
+    async def post_json(
+        self, path: str, body: Mapping[str, Any], query: Mapping[str, str] | None = None
+    ) -> ServerAnswer:
         """Send ``body``; return the answer, its body unread. The caller closes it.
 
         ``path``: under the server's URL. Raises ProviderError, also where the server refuses.
         """
         text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         # Half a surrogate pair, from an answer that was cut in an emoji, is no UTF-8.
-        return await self._request("POST", path, well_formed(text).encode(), "application/json")
+        sent = well_formed(text).encode()
+        return await self._request("POST", path, sent, "application/json", query)
 
     async def post_form(self, path: str, fields: Mapping[str, Any], file: File) -> ServerAnswer:
         """Send a form with ``file``; otherwise as :meth:`post_json`.

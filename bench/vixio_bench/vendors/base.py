@@ -253,3 +253,8 @@ def prefixes(words: str, count: int) -> list[str]:
     """Return what a recogniser makes of words while they are spoken, in so many steps."""
     step = max(1, math.ceil(len(words) / max(1, count)))
     return [words[:end] for end in range(step, len(words) + step, step)]
+
+
+def deltas(words: str) -> list[str]:
+    """Return words in the pieces in which a model writes them."""
+    return [words[at : at + 4] for at in range(0, len(words), 4)]

@@ -35,7 +35,8 @@ class ModelTool:
 class ModelCall:
     """What a model is asked. ``may_call``: false where it has to answer in words.
 
-    ``language`` (BCP 47): of the voice. ``failure``: of a better model, which was to answer.
+    ``language`` (BCP 47): of the voice. ``user``: the id of the device that asks, empty if there is
+    none. ``failure``: of a better model, which was to answer.
     """
 
     instructions: str
@@ -43,6 +44,7 @@ class ModelCall:
     tools: Sequence[ModelTool] = ()
     may_call: bool = True
     language: str = ""
+    user: str = ""
     failure: ProviderError | None = None
 
 

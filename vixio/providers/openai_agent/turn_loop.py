@@ -116,7 +116,14 @@ class TurnLoop:
             may_call = rounds < self._limits.max_tool_rounds
             offered = OfferedTools(await self._timed(self._tools()))
             language = self._request.voice or self._request.language
-            call = ModelCall(instructions, tuple(conversation), offered.tools, may_call, language)
+            call = ModelCall(
+                instructions,
+                tuple(conversation),
+                offered.tools,
+                may_call,
+                language,
+                self._request.device_id,
+            )
             calls: Sequence[Item] = ()
             unread = False
             async with aclosing(self._asked(call, offered)) as parts:

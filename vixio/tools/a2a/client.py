@@ -236,9 +236,9 @@ async def read_events(pieces: AsyncIterator[bytes]) -> AsyncIterator[str]:
         events += len(found)
         if size > MAX_STREAM_BYTES or events > MAX_EVENTS:
             raise _too_long()
-        for data in found:
-            if data:  # else a sign of life
-                yield data
+        for event in found:
+            if event.data:  # else a sign of life
+                yield event.data
 
 
 def _too_long() -> ToolError:
