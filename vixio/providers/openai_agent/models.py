@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from vixio.core.errors import ProviderError
@@ -16,6 +16,7 @@ from vixio.providers.fallback.circuit_breaker import BreakerSettings
 from vixio.providers.fallback.time_shares import TimeLimit
 from vixio.providers.health import served, trial
 from vixio.providers.openai_agent.chat_model import ChatModel
+from vixio.providers.openai_agent.conversations import Conversations
 from vixio.providers.openai_agent.fallback_model import FallbackModel, ModelCandidate
 from vixio.providers.openai_agent.guarded_model import GuardedModel
 from vixio.providers.openai_agent.model import Model
@@ -83,10 +84,44 @@ def openai_model(name: str, settings: OpenAIAgentSettings) -> SharedModel:
     if _is_official(client.base_url) or settings.store:  # other servers do not know the field
         options["store"] = settings.store
     given = {key: value for key, value in options.items() if value is not None}
-    chat = ChatModel(client, name, settings.model, given, settings.extra_body or {})
+    extra = settings.extra_body or {}
+    quiet = {} if settings.thinking else without_thinking(client.base_url)
+    chat = ChatModel(
+        client,
+        name,
+        settings.model,
+        given,
+        extra,
+        quiet={} if quiet.keys() & extra.keys() else quiet,
+        conversations=Conversations() if settings.chat_id else None,
+    )
     guarded = GuardedModel(chat, name, settings, label=label)
     further = settings.further_markers
     return SharedModel(guarded, client.close, verify=client.verify, markers=further)
+
+
+def without_thinking(url: str) -> Mapping[str, Any]:
+    """Return what tells the server of a vendor not to think, which is silence before each answer.
+
+    By host, since their names of models change; the vendors' documents. Empty: not known of it.
+    """
+    try:
+        host = urlsplit(url).hostname or ""
+    except ValueError:
+        return {}
+    return next((body for name, body in _THINKING.items() if f".{host}".endswith(f".{name}")), {})
+
+
+_DISABLED: Final = {"thinking": {"type": "disabled"}}
+_THINKING: Final[Mapping[str, Mapping[str, Any]]] = {
+    "aliyuncs.com": {"enable_thinking": False},
+    "siliconflow.cn": {"enable_thinking": False},
+    "deepseek.com": _DISABLED,
+    "bigmodel.cn": _DISABLED,
+    "z.ai": _DISABLED,
+    "moonshot.cn": _DISABLED,
+    "volces.com": _DISABLED,
+}
 
 
 def _is_official(url: str) -> bool:

@@ -79,6 +79,12 @@ class OpenAIAgentSettings(SamplingSettings):
     api_key: SecretStr | None = Field(default=None, description="Default: OPENAI_API_KEY")
     connect_timeout: Seconds = 5.0
     store: bool = Field(default=False, description="May OpenAI keep the conversation?")
+    thinking: bool = Field(
+        default=False, description="May it think before it speaks? Only where a server can be told"
+    )
+    chat_id: bool = Field(
+        default=False, description="FastGPT: the conversation is kept there, by its chatId"
+    )
 
     @property
     def connection(self) -> OpenAIConnection:
