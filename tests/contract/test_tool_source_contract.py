@@ -35,6 +35,12 @@ OPTIONS: dict[str, dict[str, object]] = {
     "builtin": {},
     "local": {"modules": ["tests.contract.local_tools"]},
     "mcp": {"command": sys.executable, "args": [str(PLAIN_MCP)]},
+    "knowledge": {
+        "service": "ragflow",
+        "base_url": "http://127.0.0.1:9",
+        "api_key": "k",
+        "datasets": ["a"],
+    },
     "rest": {"tools": [{**REST, "allow_private": True}]},
     "openapi": {"document": "document.json", "operations": ["getLamp"], "allow_private": True},
 }

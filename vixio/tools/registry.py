@@ -79,6 +79,7 @@ _TYPES: PluginGroup[ToolSourceFactory[Any]] = PluginGroup(
         "mcp": Plugin("vixio.tools.mcp.factory:FACTORY"),
         "rest": Plugin("vixio.tools.rest.factory:REST"),
         "openapi": Plugin("vixio.tools.rest.factory:OPENAPI"),
+        "knowledge": Plugin("vixio.tools.rest.knowledge:FACTORY"),
     },
 )
 
