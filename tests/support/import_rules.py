@@ -38,8 +38,8 @@ SHARED = (
     "vixio.providers.model_path",
     "vixio.providers.onnx_runtime",
     "vixio.providers.openai_client",
-    "vixio.providers.openai_form",
     "vixio.providers.openai_url",
+    "vixio.providers.requested_speech",
     "vixio.providers.sensevoice_tags",
     "vixio.providers.sent_utterance",
     "vixio.providers.service_answer",
@@ -62,6 +62,19 @@ SOURCE_SETTINGS = (
     "vixio.tools.source_settings",
 )
 """Which types of tool sources there are, and the models of their options."""
+
+PROVIDER = (
+    "vixio.core",
+    *INTERFACES,
+    "vixio.language.model_output",
+    *SHARED,
+    "vixio.providers.entry",
+    "vixio.providers.fallback.making",
+    "vixio.providers.registry",
+    "vixio.language.phrasebook",
+    "vixio.language.normalisation",
+)
+"""What each provider's folder may import of ours, beside itself."""
 
 PYDANTIC = ("pydantic", "pydantic_core")
 
@@ -120,21 +133,12 @@ RULES = (
     ),
     *(Rule(interface, ("vixio.core",)) for interface in INTERFACES),
     *(Rule(shared, ("vixio.core", *SHARED, *INTERFACES), (ANY,)) for shared in SHARED),
-    Rule(
-        "vixio.providers.*",
-        (
-            "vixio.core",
-            *INTERFACES,
-            "vixio.language.model_output",
-            *SHARED,
-            "vixio.providers.entry",
-            "vixio.providers.fallback.making",
-            "vixio.providers.registry",
-            "vixio.language.phrasebook",
-            "vixio.language.normalisation",
-        ),
-        (ANY,),
+    # Agents at a service are models to the turn loop of the agents that call models.
+    *(
+        Rule(f"vixio.providers.{name}", (*PROVIDER, "vixio.providers.openai_agent"), (ANY,))
+        for name in ("coze", "dify")
     ),
+    Rule("vixio.providers.*", PROVIDER, (ANY,)),
     Rule("vixio.language.normalisation"),
     Rule("vixio.language.phrasebook", ("vixio.core",)),
     Rule("vixio.audio", ("vixio.core",), ("numpy", "opuslib", "pywebrtc_audio", "soxr")),

@@ -13,7 +13,7 @@ import json
 import logging
 import platform
 import ssl
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import urlencode, urlsplit
@@ -23,7 +23,6 @@ from vixio.core.errors import ConfigError, ProviderError, ProviderTimeout, Provi
 from vixio.core.waiters import Waiters
 from vixio.core.well_formed import well_formed
 from vixio.providers import service_errors
-from vixio.providers.openai_form import form_fields
 from vixio.providers.service_answer import ServerAnswer, explained
 
 if TYPE_CHECKING:
@@ -154,7 +153,7 @@ class ServiceClient:
         import aiohttp
 
         form = aiohttp.FormData(default_to_multipart=True)
-        for name, value in form_fields(fields.items()):
+        for name, value in _form_fields(fields.items()):
             form.add_field(name, value)
         name, content, media = file
         form.add_field("file", content, filename=name, content_type=media)
@@ -349,3 +348,23 @@ def authorities() -> ssl.SSLContext:
     import httpx2  # knows where other systems keep their certificates
 
     return httpx2.create_ssl_context()
+
+
+def _form_fields(items: Any) -> list[tuple[str, str]]:  # noqa: ANN401 - pairs of JSON
+    """Return the fields of a form as OpenAI-compatible servers read them.
+
+    Names have brackets; a list is one pair for each text.
+    """
+    found: list[tuple[str, str]] = []
+    for name, value in items:
+        if isinstance(value, Mapping):
+            found += _form_fields((f"{name}[{key}]", below) for key, below in value.items())
+        elif isinstance(value, Sequence) and not isinstance(value, str | bytes):
+            found += [(f"{name}[]", _text(each)) for each in value]
+        else:
+            found.append((name, _text(value)))
+    return found
+
+
+def _text(value: object) -> str:
+    return json.dumps(value) if isinstance(value, bool) or value is None else str(value)
