@@ -13,6 +13,7 @@ from vixio.core.errors import REQUEST, ProviderError, ProviderUnavailable
 from vixio.core.metrics import ModelUse
 from vixio.core.streams import closing
 from vixio.core.text_forms import of_form
+from vixio.providers.openai_agent.backend import replicated
 from vixio.providers.openai_agent.hosted import (
     NOBODY,
     HostedBackend,
@@ -242,4 +243,9 @@ def _create(settings: CozeAgentSettings) -> HostedBackend:
     return HostedBackend(NAME, settings, lambda: CozeModel(settings))
 
 
-FACTORY = ProviderFactory(settings_model=CozeAgentSettings, create=_create)
+FACTORY = ProviderFactory(
+    settings_model=CozeAgentSettings,
+    create=_create,
+    servers="base_url",
+    create_shared=replicated(NAME),
+)

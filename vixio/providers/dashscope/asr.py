@@ -15,7 +15,7 @@ from vixio.core.errors import ProviderError
 from vixio.providers.asr import ASRProvider, Recognition, SpeechHints
 from vixio.providers.dashscope import messages
 from vixio.providers.dashscope.errors import refused
-from vixio.providers.dashscope.messages import Link, Told
+from vixio.providers.dashscope.messages import Link, ServerMessage
 from vixio.providers.dashscope.settings import NAME, DashScopeASRSettings
 from vixio.providers.registry import ProviderFactory
 from vixio.providers.sent_utterance import SentUtterance, joined
@@ -114,7 +114,7 @@ class DashScopeStream(SentUtterance[Link]):
         """By sentence; a later version takes the place of an earlier one."""
 
     @abstractmethod
-    def told(self, message: Told) -> None:
+    def told(self, message: ServerMessage) -> None:
         """Take a message."""
 
     def sound(self, pcm: bytes) -> None:
@@ -182,7 +182,7 @@ class TaskStream(DashScopeStream):
         )
         await self.until(lambda: self._ready)
 
-    def told(self, message: Told) -> None:
+    def told(self, message: ServerMessage) -> None:
         match message.kind:
             case "task-started":
                 self._ready = True
@@ -228,7 +228,7 @@ class SessionStream(DashScopeStream):
         await link.send(messages.event("session.update", session=session))
         await self.until(lambda: self._ready)
 
-    def told(self, message: Told) -> None:
+    def told(self, message: ServerMessage) -> None:
         item = message.text("item_id")
         mood = message.text("emotion")
         who = (message.text("language"), mood if mood != "neutral" else "")
@@ -254,5 +254,6 @@ class SessionStream(DashScopeStream):
 FACTORY = ProviderFactory(
     settings_model=DashScopeASRSettings,
     create=DashScopeASRProvider,
+    servers="url",
     languages=lambda settings: tuple(settings.languages) or None,
 )

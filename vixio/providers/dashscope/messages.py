@@ -17,7 +17,7 @@ _AUDIO: Final = {"task_group": "audio"}
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ServerMessage:
     """A message of the server. ``kind``: of ``inference`` the event, of ``realtime`` the type."""
 
     kind: str
@@ -59,7 +59,7 @@ def event(kind: str, **content: object) -> str:
     return _json({"event_id": f"event_{uuid.uuid4().hex}", "type": kind, **content})
 
 
-def read(text: str, section: str) -> Told:
+def read(text: str, section: str) -> ServerMessage:
     """Return a message of the server. Raises ProviderError for a failure, and for what is none."""
     try:
         found = json.loads(text)
@@ -74,13 +74,13 @@ def read(text: str, section: str) -> Told:
             words = str(header.get("error_message") or "")
             raise of_code(section, str(header.get("error_code") or ""), words)
         body = payload if isinstance(payload, dict) else {}
-        return Told(kind, body, str(header.get("task_id", "")))
+        return ServerMessage(kind, body, str(header.get("task_id", "")))
     kind = str(found.get("type", ""))
     if kind == "error" or kind.endswith(".failed"):
         error = found.get("error")
         error = error if isinstance(error, dict) else {}
         raise of_code(section, str(error.get("code") or ""), str(error.get("message") or ""))
-    return Told(kind, found)
+    return ServerMessage(kind, found)
 
 
 class User(Protocol):
@@ -89,7 +89,7 @@ class User(Protocol):
     task: str
     """Its id where it is a task: what comes of others is not for it."""
 
-    def told(self, message: Told) -> None:
+    def told(self, message: ServerMessage) -> None:
         """Take a message."""
 
     def sound(self, pcm: bytes) -> None:

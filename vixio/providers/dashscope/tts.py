@@ -15,7 +15,7 @@ from vixio.core.errors import ProviderError
 from vixio.core.streams import closing
 from vixio.providers.dashscope import messages
 from vixio.providers.dashscope.errors import refused
-from vixio.providers.dashscope.messages import Link, Told
+from vixio.providers.dashscope.messages import Link, ServerMessage
 from vixio.providers.dashscope.settings import NAME, DashScopeTTSSettings
 from vixio.providers.registry import ProviderFactory
 from vixio.providers.service_client import authorities
@@ -143,7 +143,7 @@ class DashScopeReply(SpokenReply):
         self._ready = asyncio.Event()
 
     @abstractmethod
-    def told(self, message: Told) -> None:
+    def told(self, message: ServerMessage) -> None:
         """Take a message."""
 
     @abstractmethod
@@ -176,7 +176,7 @@ class DashScopeReply(SpokenReply):
         super().failed(error)
         self._ready.set()
 
-    async def say(self, message: str) -> None:
+    async def send(self, message: str) -> None:
         """Send a message, if the session has a connection. Raises ProviderError."""
         if self._link is not None:
             await self._link.send(message)
@@ -223,12 +223,12 @@ class TaskReply(DashScopeReply):
         return messages.run_task(self.task, model, "tts", "SpeechSynthesizer", parameters)
 
     async def send(self, text: str) -> None:
-        await self.say(messages.continue_task(self.task, text))
+        await self.send(messages.continue_task(self.task, text))
 
     async def finish(self) -> None:
-        await self.say(messages.finish_task(self.task))
+        await self.send(messages.finish_task(self.task))
 
-    def told(self, message: Told) -> None:
+    def told(self, message: ServerMessage) -> None:
         match message.kind:
             case "task-started":
                 self._ready.set()
@@ -263,12 +263,12 @@ class SessionReply(DashScopeReply):
         return messages.event("session.update", session=session)
 
     async def send(self, text: str) -> None:
-        await self.say(messages.event("input_text_buffer.append", text=text))
+        await self.send(messages.event("input_text_buffer.append", text=text))
 
     async def finish(self) -> None:
-        await self.say(messages.event("session.finish"))
+        await self.send(messages.event("session.finish"))
 
-    def told(self, message: Told) -> None:
+    def told(self, message: ServerMessage) -> None:
         match message.kind:
             case "session.updated":
                 self._ready.set()
@@ -282,4 +282,6 @@ class SessionReply(DashScopeReply):
                     raise ProviderError(NAME, strange, reason="service") from None
 
 
-FACTORY = ProviderFactory(settings_model=DashScopeTTSSettings, create=DashScopeTTSProvider)
+FACTORY = ProviderFactory(
+    settings_model=DashScopeTTSSettings, create=DashScopeTTSProvider, servers="url"
+)

@@ -12,6 +12,7 @@ from vixio.core.errors import REQUEST, ProviderError, ProviderUnavailable
 from vixio.core.metrics import ModelUse
 from vixio.core.streams import closing
 from vixio.core.text_forms import of_form
+from vixio.providers.openai_agent.backend import replicated
 from vixio.providers.openai_agent.hosted import (
     NOBODY,
     HostedBackend,
@@ -188,4 +189,9 @@ def _create(settings: DifyAgentSettings) -> HostedBackend:
     return HostedBackend(NAME, settings, lambda: DifyModel(settings))
 
 
-FACTORY = ProviderFactory(settings_model=DifyAgentSettings, create=_create)
+FACTORY = ProviderFactory(
+    settings_model=DifyAgentSettings,
+    create=_create,
+    servers="base_url",
+    create_shared=replicated(NAME),
+)

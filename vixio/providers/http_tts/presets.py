@@ -1,4 +1,4 @@
-"""What servers of voices want to be asked; page.md of the stand-in says how it is known."""
+"""What servers of voices want to be asked; how it is known, the page of the stand-in says."""
 
 from __future__ import annotations
 

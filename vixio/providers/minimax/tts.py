@@ -189,4 +189,6 @@ def _error(answer: Mapping[str, Any]) -> ProviderError | None:
     return ProviderError(NAME, f"the service reports: {said}", reason="service")
 
 
-FACTORY = ProviderFactory(settings_model=MiniMaxTTSSettings, create=MiniMaxTTSProvider)
+FACTORY = ProviderFactory(
+    settings_model=MiniMaxTTSSettings, create=MiniMaxTTSProvider, servers="base_url"
+)

@@ -125,7 +125,9 @@ class PhraseBookAgentBackend(SharedModelBackend):
         return phrasebook_model(self.name, self.settings)
 
 
-def _shared(name: str) -> Callable[[Sequence[tuple[TurnSettings, str]]], AgentBackend]:
+def replicated(name: str) -> Callable[[Sequence[tuple[TurnSettings, str]]], AgentBackend]:
+    """Return what makes the agent of this name where its model is on several servers."""
+
     def create(each: Sequence[tuple[TurnSettings, str]]) -> AgentBackend:
         from vixio.providers.openai_agent.fallback_backend import ReplicatedAgentBackend
 
@@ -144,13 +146,13 @@ OPENAI_FACTORY = ProviderFactory(
     OpenAIAgentSettings,
     OpenAIAgentBackend,
     servers="base_url",
-    create_shared=_shared("openai"),
+    create_shared=replicated("openai"),
 )
 LITELLM_FACTORY = ProviderFactory(
     LiteLLMAgentSettings,
     LiteLLMAgentBackend,
     servers="base_url",
-    create_shared=_shared("litellm"),
+    create_shared=replicated("litellm"),
 )
 PHRASEBOOK_FACTORY = ProviderFactory(
     PhraseBookAgentSettings, PhraseBookAgentBackend, languages=_languages

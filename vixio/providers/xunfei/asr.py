@@ -237,5 +237,6 @@ class OldStream(XunfeiStream):
 FACTORY = ProviderFactory(
     settings_model=XunfeiASRSettings,
     create=XunfeiASRProvider,
+    servers="url",
     languages=lambda settings: ("zh", "en") if settings.language == "zh_cn" else None,
 )

@@ -234,4 +234,4 @@ class _Speech:
         self._sound.put_nowait(error)
 
 
-FACTORY = ProviderFactory(settings_model=XunfeiTTSSettings, create=XunfeiTTSProvider)
+FACTORY = ProviderFactory(settings_model=XunfeiTTSSettings, create=XunfeiTTSProvider, servers="url")
