@@ -176,7 +176,7 @@ async def test_what_is_wrong_is_told(both: Both, monkeypatch: pytest.MonkeyPatch
     [
         ("app_unavailable", "no_model", "published"),
         ("not_chat_app", "no_model", "workflow"),
-        ("provider_not_initialize", "no_key", "model providers"),
+        ("provider_not_initialize", "no_key", "Model Provider"),
         ("provider_quota_exceeded", "quota", "quota"),
         ("invalid_param", "request", r"agent\.inputs"),
     ],

@@ -72,6 +72,9 @@ class ServiceClient:
     and raises ProviderUnavailable where the settings do not say.
     """
 
+    option = "base_url"
+    """Of the section: where the address is set."""
+
     def __init__(
         self,
         provider: str,
@@ -118,7 +121,7 @@ class ServiceClient:
         """The server, for messages."""
         url = self._server.url if self._server is not None else ""
         host = urlsplit(url).netloc.rpartition("@")[2]
-        return service_errors.Service(self._provider, self._section, host, self._proxy)
+        return service_errors.Service(self._provider, self._section, host, self._proxy, self.option)
 
     def check(self) -> None:
         """Raise ProviderError before :meth:`start` and after :meth:`close`."""

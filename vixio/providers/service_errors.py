@@ -48,6 +48,8 @@ class Service:
     """Host and port, empty if they are not known."""
     proxy: EnvironmentProxy | None = None
     """Through which it is reached: an answer may be the proxy's."""
+    option: str = "base_url"
+    """Of the section: its address."""
 
     def __str__(self) -> str:
         way = f" through {self.proxy}" if self.proxy is not None else ""
@@ -159,7 +161,7 @@ def of_code(service: Service, code: str, message: str) -> ProviderError:
 
 def unreachable(service: Service, cause: str) -> ProviderError:
     """Return the error of a connection that could not be made, or broke before the answer."""
-    hint = service.proxy_hint or "; is base_url right, and does it run?"
+    hint = service.proxy_hint or f"; is {service.option} right, and does it run?"
     text = f"{service} cannot be reached: {one_line(cause)}{hint}"
     return ProviderError(service.provider, text, reason="unreachable")
 

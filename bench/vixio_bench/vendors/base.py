@@ -139,6 +139,13 @@ class VendorService(ABC):
             return self._troubles.popleft()
         return ""
 
+    def refusal_asked(self) -> tuple[int, str, str] | None:
+        """Take the next trouble if it is one of :func:`upgrade`."""
+        if self._troubles and self._troubles[0].startswith("upgrade "):
+            _, status, code, words = self._troubles.popleft().split(" ", 3)
+            return int(status), code, words
+        return None
+
     def violated(self, what: str) -> None:
         """Note what a client must not do."""
         self.account.violations.append(what)
@@ -201,6 +208,24 @@ class VendorService(ABC):
             if middle and middle in pcm:
                 return words
         return self.otherwise
+
+
+def upgrade(status: int, code: object, words: str) -> str:
+    """Return the trouble of a request that is refused with a status, and a code in its body."""
+    return f"upgrade {status} {code} {words}"
+
+
+def within(code: object, words: str) -> str:
+    """Return the trouble of a use that ends at once with a code of the vendor's."""
+    return f"within {code} {words}"
+
+
+def code_within(trouble: str) -> tuple[str, str]:
+    """Return code and words of a trouble of :func:`within`; of another one, twice nothing."""
+    if not trouble.startswith("within "):
+        return "", ""
+    _, code, words = trouble.split(" ", 2)
+    return code, words
 
 
 def cut(request: web.Request) -> None:

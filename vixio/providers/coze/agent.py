@@ -39,6 +39,7 @@ from vixio.providers.service_errors import of_body, one_line
 
 NAME: Final = "coze"
 TOKENS: Final = "https://www.coze.cn/open/oauth/pats"
+HOME: Final = "https://www.coze.cn/home"
 
 _url = of_form(r"https?://[^\s/?#]+[^\s?#]*", "an address such as https://api.coze.cn")
 
@@ -215,13 +216,16 @@ def _of_code(code: int, message: str) -> ProviderError:
     said_ = f"{one_line(message)} ({code})"
     match code:
         case 4100 | 4101 | 700012006:
-            text = f"Coze refuses agent.api_key, or it may not chat: {said_}; see {TOKENS}"
+            text = (
+                f"Coze refuses agent.api_key, or it may not chat: {said_}; see {TOKENS}, those of "
+                f"coze.com need another agent.base_url"
+            )
             return ProviderUnavailable(NAME, text, reason="no_key")
         case 4015 | 4200 | 702093018:
-            text = f"there is no agent agent.bot_id that is published to the API: {said_}"
+            text = f"no agent.bot_id is published to the API (Agent as API): {said_}; see {HOME}"
             return ProviderUnavailable(NAME, text, reason="no_model")
         case 4011 | 4027 | 4028 | 4033:
-            text = f"the account has no quota left: {said_}"
+            text = f"the account has no quota left: {said_}; see {HOME}"
             return ProviderUnavailable(NAME, text, reason="quota")
         case 4013 | 4016:
             return ProviderError(NAME, f"Coze is busy: {said_}", reason="busy")

@@ -29,7 +29,7 @@ def of_code(section: str, code: str, text: str) -> ProviderError:
     if "throttling" in plain or "ratelimit" in plain or "limitrequests" in plain:
         return ProviderError(NAME, f"the service is busy: {said}", reason="busy")
     if "return error code: 418" in text or (plain == "invalidvalue" and "voice" in text.lower()):
-        text = f"{section}.voice does not belong to {section}.model: {said}"
+        text = f"{section}.voice does not belong to {section}.model: {said}; voices are at {MODELS}"
         return ProviderUnavailable(NAME, text, reason="no_model")
     if plain.startswith("invalidparameter") or "badrequest" in plain or plain == "invalidvalue":
         text = f"the service refuses the request: {said}; see {section}.model and its options"
@@ -42,6 +42,9 @@ def refused(
 ) -> ProviderError:
     """Return the error of an upgrade that is refused."""
     section, (code, said) = service.section, _words(body.decode("utf-8", "replace"))
+    known = of_code(section, code, said)
+    if isinstance(known, ProviderUnavailable) and known.reason != "no_key":
+        return known
     if status in (401, 403):
         text = f"{service} refuses {section}.api_key ({status}: {said}); {_keys(section)}"
         return ProviderUnavailable(NAME, text + service.proxy_hint, reason="no_key")
@@ -49,7 +52,7 @@ def refused(
         text = f"{service} has nothing at this path (404): see {section}.url and {section}.model"
         return ProviderUnavailable(NAME, text, reason="no_model")
     if code:
-        return of_code(section, code, said)
+        return known
     text = f"{service} answers {status}: {said}"
     return ProviderError(NAME, text, reason="busy" if status in (429, 503) else "service")
 

@@ -43,9 +43,16 @@ class DifyAgentSettings(HostedSettings):
 
 
 class _Client(ServiceClient):
+    pages = ""
+    """Where the applications are, for people."""
+
     def refusal(self, status: int, body: bytes, headers: Mapping[str, str]) -> ProviderError:
+        if status in (401, 403):
+            where = f"Dify shows an application's key under API Access: {self.pages}"
+            text = f"{self.service} refuses agent.api_key ({status}); {where}"
+            return ProviderUnavailable(NAME, text + self.service.proxy_hint, reason="no_key")
         known = of_body(self.service, status, body, headers)
-        return _of_code(self, _code(body), known)
+        return _of_code(self.pages, _code(body), known)
 
 
 class DifyModel(HostedModel):
@@ -57,6 +64,7 @@ class DifyModel(HostedModel):
         client = _Client(
             NAME, "agent", self._server, timeout=timeout, connect_timeout=settings.connect_timeout
         )
+        client.pages = _pages(settings.base_url)
         super().__init__(NAME, client)
 
     async def stream(self, call: ModelCall) -> ModelStream:
@@ -123,34 +131,40 @@ class DifyModel(HostedModel):
         message = one_line(str(event.get("message") or "no reason given"))
         text = f"{self.client.service} reports: {message}"
         known = ProviderError(NAME, text, reason="service")
-        return _of_code(self.client, str(event.get("code") or ""), known)
+        return _of_code(_pages(self._settings.base_url), str(event.get("code") or ""), known)
 
     def _server(self) -> Server:
         settings = self._settings
         given = settings.api_key.get_secret_value() if settings.api_key is not None else ""
         key = given or os.environ.get("DIFY_API_KEY", "")
-        missing = "set agent.api_key or DIFY_API_KEY; Dify shows an application's under API Access"
+        pages = _pages(settings.base_url)
+        missing = f"set agent.api_key or DIFY_API_KEY; see an application's API Access: {pages}"
         return server(NAME, settings.base_url, key, "api_key", missing)
 
 
-def _of_code(client: ServiceClient, code: str, known: ProviderError) -> ProviderError:
+def _pages(base_url: str) -> str:
+    host = base_url.rstrip("/").removesuffix("/v1")
+    return host.replace("//api.dify.ai", "//cloud.dify.ai") + "/apps"
+
+
+def _of_code(pages: str, code: str, known: ProviderError) -> ProviderError:
     """Return the error of a code of Dify; ``known``: as it is without the code."""
-    service, message = client.service, str(known).removeprefix(f"{NAME}: ")
+    message, see = str(known).removeprefix(f"{NAME}: "), f"see {pages}"
     match code:
         case "app_unavailable":
-            text = f"the application at {service} cannot be used: is it published in Dify?"
+            text = f"the application cannot be used: is it published in Dify? {see}"
             return ProviderUnavailable(NAME, text, reason="no_model")
         case "not_chat_app":
-            text = f"the key at {service} is that of a workflow: Vixio needs one of a chat"
+            text = f"agent.api_key is that of a workflow: Vixio needs one of a chat; {see}"
             return ProviderUnavailable(NAME, text, reason="no_model")
         case "provider_not_initialize":
-            text = f"Dify at {service} has no key for its language model: see its model providers"
+            text = f"Dify has no key for the model: {see} (Settings, Model Provider)"
             return ProviderUnavailable(NAME, text, reason="no_key")
         case "provider_quota_exceeded":
-            text = f"the language model of Dify at {service} has no quota left"
+            text = f"Dify's model has no quota left: {see} (Settings, Model Provider)"
             return ProviderUnavailable(NAME, text, reason="quota")
         case "model_currently_not_support":
-            text = f"Dify at {service} cannot use the application's language model"
+            text = f"Dify cannot use the application's model: {see} (Settings, Model Provider)"
             return ProviderUnavailable(NAME, text, reason="no_model")
         case "invalid_param":
             text = f"{message}; does agent.inputs have what the application asks for?"

@@ -80,10 +80,13 @@ class HttpTTSSettings(BaseModel):
 
 
 class _Client(ServiceClient):
+    option = "tts.url"
+
     def refusal(self, status: int, body: bytes, headers: Mapping[str, str]) -> ProviderError:
-        if status in (400, 422):  # these servers say what they miss, each in its own way
+        if status in (400, 404, 422):  # these servers say what they miss, each in its own way
             said = one_line(body.decode("utf-8", "replace")) or "no reason given"
-            text = f"{self.service} refuses the request ({status}: {said}): see tts.body"
+            where = "tts.url" if status == 404 else "tts.body"
+            text = f"{self.service} refuses the request ({status}: {said}): see {where}"
             return ProviderError(NAME, text, retryable=False, reason="request")
         return of_body(self.service, status, body, headers)
 
@@ -136,8 +139,9 @@ class HttpTTSProvider(RequestedSpeech):
 
     async def sound(self, answer: ServerAnswer) -> AsyncIterator[bytes]:
         if "json" in answer.content_type:
-            body = await answer.read()
-            raise of_body(self.client.service, 500, body, {})
+            said = one_line((await answer.read()).decode("utf-8", "replace"))
+            text = f"{self.client.service} sends no sound: {said}"
+            raise ProviderError(NAME, text, reason="service")
         rate = self.sample_rate
         decoder = AudioStreamDecoder(NAME, rate, asked=self._format, pcm_rate=rate)
         async with closing(decoded(answer.pieces(), decoder)) as sound:

@@ -175,11 +175,14 @@ def _error(answer: Mapping[str, Any]) -> ProviderError | None:
         case 1004 | 2049:
             text = f"the service refuses tts.api_key or tts.group_id: {said}; {_KEYS}"
             return ProviderUnavailable(NAME, text, reason="no_key")
-        case 1008:
-            text = f"the account has no balance left: {said}; see {BALANCE}"
+        case 1008 | 2056:
+            text = f"the account has no balance or quota left: {said}; see {BALANCE}"
             return ProviderUnavailable(NAME, text, reason="quota")
-        case 2054 | 2053:
+        case 2042 | 2053 | 2054:
             text = f"there is no voice tts.voice_id, or it is not the account's: {said}; {VOICES}"
+            return ProviderUnavailable(NAME, text, reason="no_model")
+        case 2061:
+            text = f"the account's plan does not have tts.model: {said}; see {BALANCE}"
             return ProviderUnavailable(NAME, text, reason="no_model")
         case 1002 | 1039 | 1041:
             return ProviderError(NAME, f"the service is busy: {said}", reason="busy")

@@ -25,6 +25,8 @@ MAX_OBJECT: Final = 4 * 2**20
 
 
 class _Client(ServiceClient):
+    option = "tts.http_url"
+
     def refusal(self, status: int, body: bytes, headers: Mapping[str, str]) -> ProviderError:
         return refused(self.service, status, body, headers)
 

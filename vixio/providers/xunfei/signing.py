@@ -51,11 +51,17 @@ def refused(
     """Return the error of an upgrade that is refused: the clock, the key, or the product."""
     said, section = one_line(_words(body)), service.section
     ahead = _ahead(headers)
-    if status in (401, 403) and abs(ahead) >= SKEW_S - 5:
-        which = "ahead" if ahead > 0 else "behind"
+    dated = abs(ahead) >= SKEW_S - 5
+    if status in (401, 403) and (dated or "valid date" in said):
+        off = f"{abs(ahead) / 60:.0f} minutes {'ahead' if ahead > 0 else 'behind'}"
         text = (
             f"{service} refuses the signature ({status}): the clock of this machine is "
-            f"{abs(ahead) / 60:.0f} minutes {which}; set it, for example by NTP"
+            f"{off if dated else 'wrong'}; set it, for example by NTP"
+        )
+        return ProviderUnavailable(NAME, text, reason="no_key")
+    if status == 403 and "IP address" in said:
+        text = (
+            f"{service} refuses this machine's address ({said}): see the list of IPs at {CONSOLE}"
         )
         return ProviderUnavailable(NAME, text, reason="no_key")
     if status in (401, 403):

@@ -11,6 +11,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from time import perf_counter
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, Field, SecretStr
@@ -109,9 +110,28 @@ class KnowledgeSource(ToolSource):
         """Return the tool."""
         return self._tools
 
+    async def look(self) -> str:
+        """Ask a question, which shows that key and datasets are right. Raises ToolError."""
+        began = perf_counter()
+        try:
+            await asyncio.gather(*(self._ask(config, "vixio") for config in self._requests))
+        except ToolError as error:
+            lost = error.type in ("disconnected", "timeout")
+            why = "is base_url right, and does it run?" if lost else self._where()
+            raise ToolError(error.type, f"{error}; {why}") from None
+        return f"answers in {1000 * (perf_counter() - began):.0f} ms"
+
     async def close(self) -> None:
         """Close all connections."""
         await self._client.close()
+
+    def _where(self) -> str:
+        """Return where a person finds the key and the datasets."""
+        base = self._settings.base_url.rstrip("/").removesuffix("/api/v1").removesuffix("/v1")
+        if self._settings.service == "ragflow":
+            return f"see api_key (in RAGFlow: avatar, API) and datasets; base_url is {base}"
+        base = base.replace("//api.dify.ai", "//cloud.dify.ai")
+        return f"see api_key (in Dify: Knowledge, API Access) and datasets: {base}/datasets"
 
     async def _search(self, question: str) -> str:
         asked = (self._ask(config, question) for config in self._requests)

@@ -65,6 +65,9 @@ class DashScopeService(VendorService):
         ]
 
     def _refusal(self, request: web.Request) -> web.Response | None:
+        if asked := self.refusal_asked():
+            status, code, words = asked
+            return web.json_response({"code": code, "message": words}, status=status)
         scheme, _, key = request.headers.get("Authorization", "").partition(" ")
         if scheme.lower() != "bearer" or key != KEY or self.trouble(Trouble.REFUSED):
             body = {"code": "InvalidApiKey", "message": "Invalid API-key provided."}

@@ -15,6 +15,7 @@ from aiohttp import WSMsgType, web
 from vixio_bench.vendors.base import (
     HEARD_RATE,
     Trouble,
+    code_within,
     cut,
     cut_oddly,
     paced,
@@ -59,6 +60,10 @@ class Session(ABC):
         self._trouble = service.trouble()
         if self._trouble == Trouble.BUSY:
             await self._fail("rate_limit_exceeded", "Throttling")
+            return
+        code, words = code_within(self._trouble)
+        if code:
+            await self._fail(code, words)
             return
         await asyncio.sleep(service.start_s)
         await self._send("session.created", session={"id": f"sess_{uuid.uuid4().hex}"})

@@ -14,6 +14,7 @@ from aiohttp import WSMsgType, web
 from vixio_bench.vendors.base import (
     HEARD_RATE,
     Trouble,
+    code_within,
     cut,
     cut_oddly,
     paced,
@@ -138,7 +139,8 @@ class TaskConnection:
         if self._trouble == Trouble.BUSY:
             await self._fail("Throttling.RateQuota", "Requests rate limit exceeded.")
             return False
-        wrong = self._wrong(payload)
+        code, words = code_within(self._trouble)
+        wrong = (code, words) if code else self._wrong(payload)
         if wrong is not None:
             await self._fail(*wrong)
             return False

@@ -9,7 +9,15 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from vixio_bench.vendors.base import Trouble, VendorService, cut, cut_oddly, paced, tone
+from vixio_bench.vendors.base import (
+    Trouble,
+    VendorService,
+    code_within,
+    cut,
+    cut_oddly,
+    paced,
+    tone,
+)
 
 KEY: Final = "mm-key-of-the-stand-in"
 GROUP: Final = "1234567890"
@@ -65,6 +73,9 @@ class MiniMaxService(VendorService):
     def _wrong(
         self, request: web.Request, asked: dict[str, Any], trouble: str
     ) -> tuple[int, str] | None:
+        code, words = code_within(trouble)
+        if code:
+            return int(code), words
         voice, audio = asked["voice_setting"], asked["audio_setting"]
         right = {
             (1004, "login fail: Please carry the API secret key"): (

@@ -11,7 +11,15 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from vixio_bench.vendors.base import Trouble, VendorService, cut, cut_oddly, paced, tone
+from vixio_bench.vendors.base import (
+    Trouble,
+    VendorService,
+    code_within,
+    cut,
+    cut_oddly,
+    paced,
+    tone,
+)
 from vixio_bench.vendors.volcengine.utterance import Utterance
 from vixio_bench.vendors.volcengine.voice import Voice, resource_of
 
@@ -69,6 +77,8 @@ class VolcengineService(VendorService):
 
     def _refusal(self, request: web.Request, resources: tuple[str, ...]) -> web.Response | None:
         headers, log = request.headers, {"X-Tt-Logid": uuid.uuid4().hex}
+        if asked := self.refusal_asked():
+            return _refused(asked[0], int(asked[1]), asked[2], log)
         if self.trouble(Trouble.REFUSED):
             return _refused(401, 45_000_010, "load grant: requested grant not found", log)
         if "Host" in headers and headers["Host"] != f"127.0.0.1:{self.port}":
@@ -130,7 +140,11 @@ class VolcengineService(VendorService):
         await answer.prepare(request)
         rate = asked["audio_params"]["sample_rate"]
         trouble = self.trouble()
+        code, words = code_within(trouble)
         try:
+            if code:
+                await answer.write(json.dumps({"code": int(code), "message": words}).encode())
+                return answer
             if (
                 asked["speaker"]
                 and resource_of(asked["speaker"]) != request.headers["X-Api-Resource-Id"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from aiohttp import WSMsgType, web
 
-from vixio_bench.vendors.base import HEARD_RATE, Trouble, cut, prefixes, stall
+from vixio_bench.vendors.base import HEARD_RATE, Trouble, code_within, cut, prefixes, stall
 from vixio_bench.vendors.volcengine.frames import client_frame, error_frame, full_server
 
 if TYPE_CHECKING:
@@ -54,6 +54,10 @@ class Utterance:
                 return
             self._service.account.uses += 1
             trouble = self._service.trouble()
+            code, words = code_within(trouble)
+            if code:
+                await self._fail(int(code), words)
+                return
             while (packet := await self._packet()) is not None:
                 if not await self._heard(packet, trouble):
                     return

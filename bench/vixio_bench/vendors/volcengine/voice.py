@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from aiohttp import WSMsgType, web
 
-from vixio_bench.vendors.base import Trouble, cut, cut_oddly, paced, tone
+from vixio_bench.vendors.base import Trouble, code_within, cut, cut_oddly, paced, tone
 from vixio_bench.vendors.volcengine.frames import client_frame, error_frame, event_frame
 
 if TYPE_CHECKING:
@@ -111,12 +111,18 @@ class Voice:
             await self._send(153, session, json.dumps(body).encode())
             return True
         service.account.uses += 1
+        trouble = service.trouble()
+        code, words = code_within(trouble)
+        if code:
+            body = {"status_code": int(code), "message": words}
+            await self._send(153, session, json.dumps(body).encode())
+            return True
         self._session, self._finishing = session, False
         self.emotion = params["audio_params"].get("emotion", "")
         self._rate = params["audio_params"]["sample_rate"]
         self._texts = asyncio.Queue()
         await self._send(150, session, b"{}")
-        self._speaking = asyncio.create_task(self._talk(session, service.trouble()))
+        self._speaking = asyncio.create_task(self._talk(session, trouble))
         return True
 
     async def _talk(self, session: str, trouble: str) -> None:

@@ -77,6 +77,9 @@ class XunfeiService(VendorService):
         """Check the signature: its date first, then whose it is, and what it signs."""
         query, now = request.query, self._clock()
         headers = {"Date": format_datetime(now, usegmt=True)}
+        if asked := self.refusal_asked():
+            body = {"message": asked[2]}
+            return web.json_response(body, status=asked[0], headers=headers)
         try:
             date = parsedate_to_datetime(query["date"])
             authorization = base64.b64decode(query["authorization"], validate=True).decode()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from aiohttp import WSMsgType, web
 
-from vixio_bench.vendors.base import NO_DELAYS, Trouble, cut, paced, tone
+from vixio_bench.vendors.base import NO_DELAYS, Trouble, code_within, cut, paced, tone
 
 if TYPE_CHECKING:
     from vixio_bench.vendors.xunfei.service import XunfeiService
@@ -37,8 +37,10 @@ class Speech:
         if message.type is not WSMsgType.TEXT:
             return
         asked, trouble = json.loads(message.data), service.trouble()
-        if code := 11_202 if trouble == Trouble.BUSY else self._wrong(asked):
-            await self._send({}, code)
+        scripted, words = code_within(trouble)
+        busy = "11202" if trouble == Trouble.BUSY else scripted
+        if code := int(busy or self._wrong(asked)):
+            await self._send({}, code, words)
             return
         service.account.uses += 1
         speaking = asyncio.create_task(self._speak(asked, trouble))
@@ -109,11 +111,11 @@ class Speech:
             await asyncio.sleep(0.1 * service.delays.pace)
         return True
 
-    async def _send(self, audio: dict[str, Any], code: int) -> None:
+    async def _send(self, audio: dict[str, Any], code: int, words: str = "") -> None:
         made: dict[str, Any] = {
             "header": {
                 "code": code,
-                "message": "failed" if code else "success",
+                "message": (words or "failed") if code else "success",
                 "sid": "ast0",
                 "status": audio.get("status", 2),
             }

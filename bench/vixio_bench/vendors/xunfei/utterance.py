@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from aiohttp import WSMsgType, web
 
-from vixio_bench.vendors.base import HEARD_RATE, Trouble, cut, prefixes, stall
+from vixio_bench.vendors.base import HEARD_RATE, Trouble, code_within, cut, prefixes, stall
 
 if TYPE_CHECKING:
     from vixio_bench.vendors.xunfei.service import XunfeiService
@@ -90,8 +90,10 @@ class Utterance(ABC):
             service.violated("a first frame that is not the first one")
         if not self._frames:
             self._trouble = service.trouble()
-            if code := 11_203 if self._trouble == Trouble.BUSY else self.first(message):
-                await self._fail(code, "refused")
+            asked, words = code_within(self._trouble)
+            busy = "11203" if self._trouble == Trouble.BUSY else asked
+            if code := int(busy or self.first(message)):
+                await self._fail(code, words or "refused")
                 return False
             service.account.uses += 1
             self._partials = asyncio.create_task(self._report())
