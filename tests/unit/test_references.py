@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import itertools
 import re
 import tomllib
 from collections.abc import Iterable, Iterator
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from scripts.chinese_pages import sections
 from tests.support.references import UNKNOWN_DOCUMENT, Reference, Sources, references
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,8 +28,6 @@ NO_MODULES = {"vixio.yaml"}
 """Set like a module, and none."""
 
 LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
-HEADING = re.compile(r"^#+ +(.+?) *$", re.MULTILINE)
-FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
 
 def entry_point_groups() -> set[str]:
@@ -109,16 +107,6 @@ def documents() -> list[Path]:
     ]
 
 
-def anchors(text: str) -> set[str]:
-    """Return the anchors that GitHub gives the headings of a document."""
-    found: set[str] = set()
-    for heading in HEADING.findall(FENCED.sub("", text)):
-        base = re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
-        repeats = (f"{base}-{number}" for number in itertools.count(1))
-        found.add(next(each for each in itertools.chain([base], repeats) if each not in found))
-    return found
-
-
 def dead_links(path: Path) -> Iterator[str]:
     """Yield the links of a document to files or headings that do not exist."""
     for target, anchor in LINK.findall(path.read_text(encoding="utf-8")):
@@ -127,7 +115,7 @@ def dead_links(path: Path) -> Iterator[str]:
         page = path.parent / target if target else path
         if not page.exists():
             yield target
-        elif anchor and anchor not in anchors(page.read_text(encoding="utf-8")):
+        elif anchor and anchor not in sections(page.read_text(encoding="utf-8")):
             yield f"{target}#{anchor}"
 
 

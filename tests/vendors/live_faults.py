@@ -171,12 +171,12 @@ def _speech_of_volcengine(part: str, **way: str) -> list[Fault]:
         made("key within", "refuses the key", troubles=[within(45000010, "Invalid X-Api-Key")]),
         made(
             "resource",
-            f"{part}.resource_id is not granted",
+            "resource_id is not granted",
             resource_id="volc.none" if part == "asr" else "seed-none",
         ),
         made(
             "resource within",
-            f"{part}.resource_id is not granted",
+            "resource_id is not granted",
             troubles=[within(45000030, _NOT_GRANTED)],
         ),
         made(
@@ -234,8 +234,8 @@ FAULTS: Final[Sequence[Fault]] = [
             ("tts", "qwen3-tts-flash-realtime"),
         )
         for name, says, page, more in (
-            ("no key", "no key: set {part}.api_key or DASHSCOPE_API_KEY", _KEYS, {"api_key": ""}),
-            ("key or region", "refuses {part}.api_key", _KEYS, {"api_key": WRONG}),
+            ("no key", "no key: set", _KEYS, {"api_key": ""}),
+            ("key or region", "each for one region", _KEYS, {"api_key": WRONG}),
             (
                 "balance",
                 "the account has no balance or free quota left",
@@ -250,13 +250,13 @@ FAULTS: Final[Sequence[Fault]] = [
             ),
             (
                 "activation",
-                "{part}.model is not there, or not activated",
+                "is not there, or not activated",
                 _MODELS,
                 {"troubles": [within("AccessDenied.Unpurchased", "Access to model denied.")]},
             ),
             (
                 "activation at the door",
-                "{part}.model is not there, or not activated",
+                "is not there, or not activated",
                 _MODELS,
                 {"troubles": [upgrade(403, "Model.AccessDenied", "Model access denied.")]},
             ),
@@ -267,7 +267,7 @@ FAULTS: Final[Sequence[Fault]] = [
         "dashscope",
         "asr",
         "model",
-        "asr.model is not there, or not activated",
+        "is not there, or not activated",
         _MODELS,
         model="fun-asr-none",
     ),
@@ -292,19 +292,19 @@ FAULTS: Final[Sequence[Fault]] = [
         _made("xunfei", part, f"{part} {name}", says.format(part=part), page, **given, **more)
         for part, given in (("asr", {}), ("asr", {"product": "iat"}), ("tts", {}))
         for name, says, page, more in (
-            ("no key", "no key: set {part}.api_secret", _XFYUN, {"api_secret": ""}),
+            ("no key", "no key: set", _XFYUN, {"api_secret": ""}),
             ("key", "refuses the signature", _XFYUN, {"api_key": WRONG}),
             ("secret", "refuses the signature", _XFYUN, {"api_secret": WRONG}),
             (
                 "clock ahead",
-                "the clock of this machine is 10 minutes ahead",
-                "NTP",
+                "the clock of this machine is",
+                "10 minutes ahead; set it, for example by NTP",
                 {"clock": -timedelta(minutes=10)},
             ),
             (
                 "clock behind",
-                "the clock of this machine is 10 minutes behind",
-                "NTP",
+                "the clock of this machine is",
+                "10 minutes behind; set it, for example by NTP",
                 {"clock": timedelta(minutes=10)},
             ),
             ("app", "has no licence for this service", _XFYUN, {"app_id": "0000"}),
@@ -342,7 +342,7 @@ FAULTS: Final[Sequence[Fault]] = [
         "minimax",
         "tts",
         "no key",
-        "no key: set tts.api_key or MINIMAX_API_KEY",
+        "no key: set",
         _MINIMAX,
         api_key="",
     ),
@@ -454,9 +454,7 @@ FAULTS: Final[Sequence[Fault]] = [
         voice="xiaoxiao",
         down=True,
     ),
-    _made(
-        "dify", "agent", "no key", "no key: set agent.api_key or DIFY_API_KEY", "/apps", api_key=""
-    ),
+    _made("dify", "agent", "no key", "no key: set", "/apps", api_key=""),
     _made("dify", "agent", "key", "refuses agent.api_key", "/apps", api_key=WRONG),
     *(
         _made("dify", "agent", code, says, page, code=code)
@@ -474,7 +472,7 @@ FAULTS: Final[Sequence[Fault]] = [
         "coze",
         "agent",
         "no key",
-        "no key: set agent.api_key or COZE_API_TOKEN",
+        "no key: set",
         "https://www.coze.cn/open/oauth/pats",
         api_key="",
     ),
