@@ -32,6 +32,7 @@ INLINE = re.compile(r"`([^`\n]+)`")
 COMMAND = re.compile(r"^(?:\.venv/bin/)?vixio +(.+)")
 TARGET = re.compile(r"^make +([a-z-]+)")
 KEY = re.compile(r"[a-z_]+(?:\.[a-z_]+)+")
+NAME = re.compile(r"[a-z_]+")
 VARIABLE = re.compile(r"\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b")
 ADDRESS = re.compile(r"\b(?:https?|wss?)://[^\s`)>\"'，。；]+")
 
@@ -188,13 +189,15 @@ def sources_of_truth() -> str:
 
 
 @pytest.mark.slow
-def test_variables_and_addresses_are_those_of_the_code_and_the_english_pages() -> None:
+def test_names_and_addresses_are_those_of_the_code_and_the_english_pages() -> None:
     truth = sources_of_truth()
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
         named = VARIABLE.findall("\n".join(code(page)))
         found = {*named, *(each.rstrip("/*") for each in ADDRESS.findall(text))}
         assert {each for each in found if each not in truth} == set(), page.name
+        words = {each for each in code(page) if NAME.fullmatch(each)}
+        assert words - {*re.findall(r"\w+", truth)} == set(), page.name
 
 
 # ── the page of faults ─────────────────────────────────────────────────────────────────────────
