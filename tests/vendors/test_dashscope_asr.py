@@ -106,7 +106,7 @@ async def test_a_kept_connection_that_the_vendor_closed_is_replaced() -> None:
 
 
 async def test_the_vendor_closes_what_is_idle() -> None:
-    async with DashScopeService(seconds=0.002) as service:
+    async with DashScopeService(seconds=0.02) as service:
         asr = ears(knowing(service))
         await asr.start()
         assert await asr.verify()
