@@ -23,7 +23,8 @@ PACKAGED: Final = "whisper"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """A recogniser or a voice. ``section``: of the settings; None: it depends on the service.
+    """A recogniser, a voice or an agent. ``section``: of the settings; None: it depends on the
+    service. ``account``: whether it needs one.
 
     ``module``: what its extra brings. ``model``: of `vixio models`, which it needs. ``wait_s``: the
     seconds of the reference machine from the end of a sentence to its words, or to the voice's
@@ -31,12 +32,13 @@ class Choice:
     """
 
     name: str
-    kind: Literal["asr", "tts"]
+    kind: Literal["asr", "tts", "agent"]
     section: Any = None
     extra: Extra | None = None
     module: str = ""
     model: str = ""
     wait_s: float = 0.0
+    account: bool = False
 
     @property
     def key(self) -> str:
@@ -92,7 +94,7 @@ EARS: Final = (
         module="faster_whisper",
         wait_s=1.0,
     ),
-    Choice(name=SERVICE, kind="asr"),
+    Choice(name=SERVICE, kind="asr", account=True),
     Choice(name=COMMANDS, kind="asr", section={"name": "pocketsphinx"}, wait_s=0.07),
 )
 
@@ -120,6 +122,6 @@ VOICES: Final = (
         extra="edge",
         module="edge_tts",
     ),
-    Choice(name=SERVICE, kind="tts"),
+    Choice(name=SERVICE, kind="tts", account=True),
     Choice(name="espeak", kind="tts", section={"name": "espeak"}),
 )

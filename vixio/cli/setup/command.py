@@ -22,14 +22,15 @@ _INTERRUPTED = 130
     "--ears",
     metavar="NAME",
     default="",
-    help="free, commands, or one recogniser: moonshine, sense-voice, whisper, service.",
+    help="free, commands, or one recogniser: moonshine, sense-voice, whisper, funasr-server, "
+    "volcengine, dashscope, xunfei, service.",
 )
 @click.option(
     "--model",
     metavar="NAME|URL",
     default="",
-    help="phrasebook, ollama, openai, deepseek, qwen, glm, moonshot, siliconflow, or the address "
-    "of a server with OpenAI's API.",
+    help="phrasebook, ollama, openai, deepseek, qwen, ark, glm, moonshot, siliconflow, dify, coze, "
+    "or the address of a server with OpenAI's API.",
 )
 @click.option("--model-name", metavar="MODEL", default="", help="Of that service.")
 @click.option(
@@ -39,7 +40,12 @@ _INTERRUPTED = 130
     help="Has the key of the service; -: standard input. Else it comes from the service's "
     "variable, such as OPENAI_API_KEY (LLM_API_KEY for an address), or is asked for.",
 )
-@click.option("--voice", metavar="NAME", default="", help="joe, kokoro, edge, service or espeak.")
+@click.option(
+    "--voice",
+    metavar="NAME",
+    default="",
+    help="joe, kokoro, edge, volcengine, dashscope, xunfei, minimax, service or espeak.",
+)
 @click.option(
     "--tools",
     metavar="TOOLS",

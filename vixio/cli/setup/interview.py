@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from vixio.cli.setup.accounts import AccountQuestion
 from vixio.cli.setup.answers import Answers, Given
-from vixio.cli.setup.choices import COMMANDS, EARS, FREE, SERVICE, VOICES, Choice
+from vixio.cli.setup.choices import COMMANDS, FREE, SERVICE, Choice
 from vixio.cli.setup.models import ModelQuestion
 from vixio.cli.setup.pace import MODEL
 from vixio.cli.setup.services import Service
@@ -16,6 +17,7 @@ from vixio.cli.setup.settings_file import Present
 from vixio.cli.setup.terminal import Back, Terminal
 from vixio.cli.setup.tools import ToolsQuestion
 from vixio.cli.setup.trial import SetupTrials
+from vixio.cli.setup.vendors import EVERY_EAR, EVERY_VOICE, VENDORS, offered
 from vixio.cli.setup.words import Words
 from vixio.core.errors import ConfigError, VixioError
 from vixio.core.language_tags import primary
@@ -72,6 +74,9 @@ class Interview:
             {name: value for name, value in present.env.items() if not environment.get(name)}
         )
 
+        self._account = AccountQuestion(
+            given, present, terminal, trials, self._environment, asking=asking
+        )
         self._pace = trials.pace()
         self._asked: list[tuple[int, _Draft]] = []
         """The steps that asked something, each with the answers before it."""
@@ -151,15 +156,17 @@ class Interview:
     def _ears(self, draft: _Draft) -> None:
         """Choose the recogniser; None: the present one stays."""
         language = draft.answers.language
-        suitable = [choice for choice in EARS if choice.suits(language)]
+        suitable = [choice for choice in EVERY_EAR if choice.suits(language)]
         given = self._given.ears
         if given == FREE:
             draft.ears = next(choice for choice in suitable if choice.name != COMMANDS)
         elif given:
-            draft.ears = _named(given, suitable, EARS, "--ears", language)
+            draft.ears = _named(given, suitable, EVERY_EAR, "--ears", language)
         else:
-            titles = [self._title(each) for each in suitable]
-            draft.ears = self._chosen("ears", suitable, titles, self._pace.preferred(suitable))
+            shown = offered(suitable, language)
+            titles = [self._title(each) for each in shown]
+            draft.ears = self._chosen("ears", shown, titles, self._pace.preferred(shown))
+        draft.ears = self._with_account(draft.ears, draft.answers)
 
     def _model(self, draft: _Draft) -> None:
         question = ModelQuestion(
@@ -168,6 +175,7 @@ class Interview:
             self._terminal,
             self._trials,
             self._environment,
+            self._account,
             asking=self._asking,
         )
         ears = draft.ears
@@ -180,13 +188,17 @@ class Interview:
         language, service = draft.answers.language, draft.service
         speaks = service is not None and service.tts is not None
         suitable = [
-            each for each in VOICES if each.suits(language) and (each.name != SERVICE or speaks)
+            each
+            for each in EVERY_VOICE
+            if each.suits(language) and (each.name != SERVICE or speaks)
         ]
         if self._given.voice:
-            chosen: Choice | None = _named(self._given.voice, suitable, VOICES, "--voice", language)
+            known = EVERY_VOICE
+            chosen: Choice | None = _named(self._given.voice, suitable, known, "--voice", language)
         else:
-            titles = [self._title(each, service) for each in suitable]
-            fast = self._pace.preferred(suitable, *filter(None, (draft.ears,)))
+            shown = offered(suitable, language)
+            titles = [self._title(each, service) for each in shown]
+            fast = self._pace.preferred(shown, *filter(None, (draft.ears,)))
 
             def hear(choice: Choice | None) -> None:
                 present = self._present.section("tts")
@@ -194,7 +206,8 @@ class Interview:
                 title = self._title(choice, service) if choice else _name(present)
                 self._hear(choice, section, re.split("[:：]", title)[0], draft.answers)
 
-            chosen = self._chosen("voice", suitable, titles, fast, hear)
+            chosen = self._chosen("voice", shown, titles, fast, hear)
+        chosen = self._with_account(chosen, draft.answers)
         self._take("tts", chosen, service, draft.answers)
         if draft.ears is not None and chosen is not None:  # of parts that stay nothing is known
             seconds = self._pace.turn(*draft.answers.needed)
@@ -258,16 +271,25 @@ class Interview:
             every.append(None)
             titles = [*titles, self._terminal.words("keep", name=_name(present))]
         if not self._asking:
-            fitting = [i for i, each in enumerate(every) if each is None or each.name != SERVICE]
+            fitting = [i for i, each in enumerate(every) if each is None or not each.account]
             return every[default if default in fitting else fitting[0]] if fitting else every[0]
         listen = None if hear is None else lambda index: hear(every[index])
         words = self._terminal.words
         return every[self._terminal.choose(words(question), titles, default, listen)]
 
+    def _with_account(self, choice: Choice | None, answers: Answers) -> Choice | None:
+        """Return a choice with the section that its account makes. Raises ConfigError."""
+        if choice is None or choice.name not in VENDORS:
+            return choice
+        return replace(choice, section=self._account.ask(choice, VENDORS[choice.name], answers))
+
     def _title(self, choice: Choice, service: Service | None = None) -> str:
         """Return what is said of a choice, and what it adds to a turn on this machine."""
         words, group = self._terminal.words, "ears" if choice.kind == "asr" else "voice"
-        told = words(f"{group}.{choice.name}", title=service.title if service is not None else "")
+        title, name = service.title if service is not None else "", choice.name
+        if name in VENDORS and VENDORS[name].page:
+            title, name = words(f"vendor.{name}"), "vendor"
+        told = words(f"{group}.{name}", title=title)
         wait = self._pace.wait(choice)
         return told + (words("pace.part", seconds=f"{wait:.1f}") if wait >= 0.05 else "")
 

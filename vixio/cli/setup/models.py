@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from vixio.cli.setup.accounts import AccountQuestion
 from vixio.cli.setup.answers import Answers, Given
+from vixio.cli.setup.choices import Choice
 from vixio.cli.setup.services import OLLAMA, OTHER, SERVICES, Service, find, other
 from vixio.cli.setup.terminal import Terminal
 from vixio.cli.setup.trial import SetupTrials
+from vixio.cli.setup.vendors import AGENTS, VENDORS, offered
 from vixio.core.errors import ConfigError, ProviderError
 from vixio.core.language_tags import covers
 from vixio.language.phrasebook import LANGUAGES
@@ -32,10 +35,12 @@ class ModelQuestion:
         terminal: Terminal,
         trials: SetupTrials,
         environment: Mapping[str, str],
+        account: AccountQuestion,
         *,
         asking: bool,
     ) -> None:
         self._given = given
+        self._account = account
         self._present = present if isinstance(present, dict) else {}
         self._terminal = terminal
         self._trials = trials
@@ -50,6 +55,10 @@ class ModelQuestion:
         """
         self._language = answers.language
         service = self._service(speech=speech)
+        if isinstance(service, Choice):
+            section = self._account.ask(service, VENDORS[service.name], answers)
+            answers.take("agent", section, self._terminal.words(f"vendor.{service.name}"))
+            return None
         if service is None:
             said = self._terminal.words("model.phrasebook")
             answers.take("agent", {"name": PHRASEBOOK}, said)
@@ -71,7 +80,7 @@ class ModelQuestion:
             answers.env[service.key] = key
         return service
 
-    def _service(self, *, speech: bool) -> Service | None:
+    def _service(self, *, speech: bool) -> Service | Choice | None:
         given = self._given.model
         if given == PHRASEBOOK:
             return None
@@ -82,19 +91,21 @@ class ModelQuestion:
             return present
         return self._chosen(present, speech=speech)
 
-    def _named(self, name: str) -> Service:
+    def _named(self, name: str) -> Service | Choice:
         if name.startswith(("http://", "https://")):
             return other(name)
-        service = find(name)
+        service = find(name) or next((each for each in AGENTS if each.name == name), None)
         if service is None:
-            known = ", ".join([PHRASEBOOK, *(each.name for each in SERVICES)])
+            known = ", ".join([PHRASEBOOK, *(each.name for each in (*SERVICES, *AGENTS))])
             raise ConfigError(f"--model: there is no {name!r}; known: {known}, or an address")
         return service
 
-    def _chosen(self, present: Service | None, *, speech: bool) -> Service | None:
+    def _chosen(self, present: Service | None, *, speech: bool) -> Service | Choice | None:
         words = self._terminal.words
         services = [each for each in SERVICES if each.asr is not None or not speech]
-        every: list[Service | None] = [*services] if speech else [None, *services]
+        every: list[Service | Choice | None] = [*services]
+        if not speech:
+            every = [None, *services, *offered(AGENTS, self._language)]
         if present is _KEPT and not speech:
             every.append(_KEPT)
         titles = [self._title(each) for each in every]
@@ -111,8 +122,10 @@ class ModelQuestion:
                 return other(typed)
             self._terminal.say(words("model.no_address"))
 
-    def _title(self, service: Service | None) -> str:
+    def _title(self, service: Service | Choice | None) -> str:
         words = self._terminal.words
+        if isinstance(service, Choice):
+            return words("model.vendor", title=words(f"vendor.{service.name}"))
         if service is None:
             known = covers(LANGUAGES, self._language)
             return words("model.phrasebook") + ("" if known else words("model.phrasebook.mute"))

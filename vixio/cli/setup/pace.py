@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from vixio.cli.banner import vixio_command
-from vixio.cli.setup.choices import COMMANDS, EARS, SERVICE, VOICES, Choice
+from vixio.cli.setup.choices import COMMANDS, EARS, VOICES, Choice
 from vixio.composition.core_speed import core_speed
 from vixio.core.cores import processor_time
 from vixio.core.errors import ConfigError
@@ -24,8 +24,6 @@ PAUSE_S: Final[float] = ListeningSettings.model_fields["end_silence_ms"].default
 MODEL: Final = "model"
 
 _ROUNDS: Final = 40
-
-_LAST: Final = frozenset({SERVICE, COMMANDS})
 
 _NOTICED_S: Final = 0.3
 """A gain below this is not worth another part."""
@@ -61,7 +59,7 @@ class Pace:
 
         If none does: of the fastest. What needs an account, or gives up free speech, is left out.
         """
-        places = [i for i, each in enumerate(choices) if each.name not in _LAST]
+        places = [i for i, each in enumerate(choices) if not _last(each)]
         seconds = {place: self.turn(choices[place], *others) for place in places}
         fast = (place for place in places if seconds[place] <= LIMIT_S)
         return next(fast, min(places, key=seconds.__getitem__, default=0))
@@ -79,7 +77,7 @@ class Pace:
         for part in sorted(parts, key=self.wait, reverse=True):
             rest = [each for each in parts if each is not part]
             for other in EARS if part.kind == "asr" else VOICES:
-                if other is part or other.name in _LAST or not other.suits(language):
+                if other is part or _last(other) or not other.suits(language):
                     continue
                 seconds = self.turn(other, *rest)
                 if seconds <= LIMIT_S:
@@ -87,6 +85,10 @@ class Pace:
                 if seconds < min(whole - _NOTICED_S, best[0] if best is not None else whole):
                     best = seconds, part, other
         return None if best is None else best[1:]
+
+
+def _last(choice: Choice) -> bool:
+    return choice.account or choice.name == COMMANDS
 
 
 def pace_here() -> Pace:

@@ -25,7 +25,7 @@ class Service:
     model: str
     """What is proposed."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Of the section ``agent``: nearly always to switch off reasoning, which is silence."""
+    """Of the section ``agent``."""
     asr: Mapping[str, Any] | None = None
     """Of the section ``asr``, for a service that recognises speech."""
     tts: Mapping[str, Any] | None = None
@@ -35,9 +35,6 @@ class Service:
         url = {"base_url": self.base_url} if self.base_url else {}
         return {**url, "api_key": f"${{{self.key}}}"} if self.key else url
 
-
-_NO_THINKING: Final = {"extra_body": {"thinking": {"type": "disabled"}}}
-_NOT_THINKING: Final = {"extra_body": {"enable_thinking": False}}
 
 OLLAMA: Final = Service(
     name="ollama",
@@ -64,7 +61,6 @@ SERVICES: Final[tuple[Service, ...]] = (
         base_url="https://api.deepseek.com/v1",
         key="DEEPSEEK_API_KEY",
         model="deepseek-chat",
-        options=_NO_THINKING,
     ),
     Service(
         name="qwen",
@@ -72,7 +68,13 @@ SERVICES: Final[tuple[Service, ...]] = (
         base_url="https://dashscope.aliyuncs.com/compatible-mode/v1",
         key="DASHSCOPE_API_KEY",
         model="qwen-flash",
-        options=_NOT_THINKING,
+    ),
+    Service(
+        name="ark",
+        title="火山方舟 (Volcengine Ark, Doubao)",
+        base_url="https://ark.cn-beijing.volces.com/api/v3",
+        key="ARK_API_KEY",
+        model="doubao-seed-1-6-flash-250828",
     ),
     Service(
         name="glm",
@@ -80,7 +82,6 @@ SERVICES: Final[tuple[Service, ...]] = (
         base_url="https://open.bigmodel.cn/api/paas/v4",
         key="ZHIPUAI_API_KEY",
         model="glm-4-flash",
-        options=_NO_THINKING,
     ),
     Service(
         name="moonshot",
@@ -95,7 +96,6 @@ SERVICES: Final[tuple[Service, ...]] = (
         base_url="https://api.siliconflow.cn/v1",
         key="SILICONFLOW_API_KEY",
         model="Qwen/Qwen3-8B",
-        options=_NOT_THINKING,
         asr={"model": "FunAudioLLM/SenseVoiceSmall"},
         tts={
             "model": "FunAudioLLM/CosyVoice2-0.5B",

@@ -19,7 +19,7 @@ from vixio.cli.setup.choices import Choice
 from vixio.cli.setup.pace import Pace, pace_here
 from vixio.cli.setup.words import Words
 from vixio.cli.status import StatusLine
-from vixio.core.errors import ConfigError
+from vixio.core.errors import ConfigError, ProviderError
 from vixio.core.extras import Extra, how_to_install, install_command
 from vixio.core.metrics import Counters
 from vixio.providers.downloads.catalogue import find, load_catalogue
@@ -27,9 +27,11 @@ from vixio.providers.downloads.get import get, plan
 from vixio.providers.downloads.hubs import Hubs
 from vixio.providers.downloads.store import ModelStore
 from vixio.providers.downloads.web import Web
+from vixio.providers.health import Verifiable
 from vixio.providers.model_path import models_folder
 from vixio.providers.openai_client import OpenAIConnection, SharedClient
 from vixio.settings import Settings, load_settings
+from vixio.settings.provider import AgentSection, ASRSection, TTSSection
 from vixio.tools.from_settings import make_runtime
 
 KEY_TIMEOUT_S: Final = 15.0
@@ -55,6 +57,17 @@ class SetupTrials:
     def models(self, base_url: str, key: str) -> list[str] | None:
         """Return the models that a server lists; None: it does not say. Raises ProviderError."""
         return asyncio.run(list_models(base_url, key))
+
+    def verify(self, kind: str, section: Any, env: Mapping[str, str]) -> bool | None:  # noqa: ANN401 - YAML
+        """Ask a vendor whether it serves us with this section of the settings, free of charge.
+
+        False: its answer does not show it; None: it cannot be asked. Raises ConfigError,
+        ProviderError.
+        """
+        import yaml
+
+        text = yaml.safe_dump({kind: section}, allow_unicode=True)
+        return asyncio.run(verify(getattr(load_text(text, env, Path(kind)), kind)))
 
     def tools(self, name: str, server: dict[str, Any]) -> int:
         """Return the number of tools of an MCP server. Raises ConfigError."""
@@ -116,6 +129,20 @@ async def list_models(base_url: str, key: str) -> list[str] | None:
         return await client.bounded(client.models(), "answer", KEY_TIMEOUT_S)
     finally:
         await client.close()
+
+
+async def verify(section: ASRSection | AgentSection | TTSSection) -> bool | None:
+    """Try a provider as :meth:`SetupTrials.verify` does. Raises ProviderError."""
+    provider = section.create()
+    try:
+        async with asyncio.timeout(KEY_TIMEOUT_S):
+            await provider.start()
+            return await provider.verify() if isinstance(provider, Verifiable) else None
+    except TimeoutError:
+        text = f"no answer within {KEY_TIMEOUT_S:g} s"
+        raise ProviderError(provider.name, text, reason="timeout") from None
+    finally:
+        await provider.close()
 
 
 async def list_tools(name: str, server: object, limit: float) -> list[str]:

@@ -23,7 +23,8 @@ class Words:
     """The words for who speaks ``language`` (BCP 47); English where there are none."""
 
     def __init__(self, language: str) -> None:
-        self._texts = LANGUAGES.get(primary(language), ENGLISH)
+        self.language = primary(language) if primary(language) in LANGUAGES else "en"
+        self._texts = LANGUAGES[self.language]
 
     def __call__(self, key: str, **values: object) -> str:
         """Return the text of ``key`` with its ``{names}`` filled in."""

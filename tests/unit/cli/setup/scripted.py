@@ -80,7 +80,7 @@ class ScriptedTerminal(Terminal):
 class ScriptedTrials(SetupTrials):
     """``keys``: by address, those that are accepted, with the models; others are refused.
 
-    ``slowness``: of the machine.
+    ``slowness``: of the machine. ``verdicts``: of vendors, the next one first.
     """
 
     def __init__(
@@ -96,6 +96,8 @@ class ScriptedTrials(SetupTrials):
         self.installed: list[str] = []
         self.fetched: list[str] = []
         self.spoken: list[Any] = []
+        self.verdicts: list[bool | ProviderError | None] = []
+        self.verified: list[tuple[str, Any, dict[str, str]]] = []
 
     def pace(self) -> Pace:
         return Pace(self.slowness, 2)
@@ -107,6 +109,13 @@ class ScriptedTrials(SetupTrials):
         if any(url == base_url for url, _ in self.keys):
             raise ProviderError("openai", "refused (401)", retryable=False, reason="no_key")
         raise ProviderError("openai", "cannot be reached", reason="unreachable")
+
+    def verify(self, kind: str, section: Any, env: Mapping[str, str]) -> bool | None:  # noqa: ANN401 - YAML
+        self.verified.append((kind, dict(section), dict(env)))
+        verdict = self.verdicts.pop(0)
+        if isinstance(verdict, ProviderError):
+            raise verdict
+        return verdict
 
     def tools(self, name: str, server: dict[str, Any]) -> int:
         where = str(server.get("url") or server["command"])

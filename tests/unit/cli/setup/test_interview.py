@@ -284,7 +284,6 @@ def test_a_second_run_proposes_what_is_there(path: Path) -> None:
     for asking, pressed in ((True, [""] * 7), (False, [])):
         answers = interview(path, ScriptedTerminal(*pressed), trials, asking=asking)
         before = yaml.safe_load(path.read_text("utf-8"))
-        before["agent"]["extra_body"] = {"thinking": {"type": "disabled"}}
         assert answers.sections == before
         assert answers.env == {"DEEPSEEK_API_KEY": "sk-kept"}
 
