@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from vixio.core.language_tags import primary
+from vixio.core.traditional import simplified
 
 UNSPACED: Final = frozenset({"zh", "yue", "ja", "ko", "th"})
 """Languages in which spaces mean nothing, or recognisers set them as they like."""
@@ -69,5 +70,5 @@ class WholePhrases:
 
     def _cleaned(self, text: str) -> str:
         folded = unicodedata.normalize("NFKC", text.replace("’", "'")).casefold()
-        cleaned = _PUNCTUATION.sub(" ", folded).strip()
+        cleaned = _PUNCTUATION.sub(" ", folded).strip().translate(simplified())
         return cleaned if self._spaced else _SPACES.sub("", cleaned)

@@ -96,7 +96,8 @@ class ModelQuestion:
             return other(name)
         service = find(name) or next((each for each in AGENTS if each.name == name), None)
         if service is None:
-            known = ", ".join([PHRASEBOOK, *(each.name for each in (*SERVICES, *AGENTS))])
+            names = [each.name for each in SERVICES] + [each.name for each in AGENTS]
+            known = ", ".join([PHRASEBOOK, *names])
             raise ConfigError(f"--model: there is no {name!r}; known: {known}, or an address")
         return service
 

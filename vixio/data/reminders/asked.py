@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Collection
-from datetime import date, time
+from datetime import date, time, timedelta
 from typing import Final, Literal, TypeVar
 
 from vixio.core.errors import ToolError
+from vixio.core.language_tags import primary
 from vixio.data.reminders.records import ReminderError
 from vixio.data.reminders.schedule import EVERY_DAY, WEEKDAYS, Rule, local, next_time
 from vixio.data.reminders.service import RemindersUnavailable
@@ -18,6 +19,9 @@ MAX_SECONDS: Final = 7 * 24 * 3600
 """Of a timer."""
 
 Day = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun", "daily", "weekdays", "weekends"]
+
+_AHEAD: Final = {"today": 0, "tomorrow": 1}
+"""Days from now."""
 
 _GROUPS: Final = {
     "daily": EVERY_DAY,
@@ -50,6 +54,8 @@ def at_time(
     at: str, day: str, days: Collection[str], zone: str, now: int
 ) -> tuple[int, Rule | None]:
     """Return when it is due first, and the rule. Raises ToolError."""
+    if day in _AHEAD:
+        day = (local(now, zone).date() + timedelta(days=_AHEAD[day])).isoformat()
     try:
         clock = time.fromisoformat(at.strip())
         on = date.fromisoformat(day.strip()) if day.strip() else None
@@ -74,4 +80,7 @@ def when(ms: int, now: int, language: str, zone: str) -> str:
     said = clock_time(ms, language, zone)
     if ms - now < 24 * 3_600_000:
         return said
-    return f"{local(ms, zone):%Y-%m-%d}, {said}"
+    day = local(ms, zone)
+    if primary(language) == "zh":
+        return f"{day.month}月{day.day}日{said}"
+    return f"{day:%Y-%m-%d}, {said}"

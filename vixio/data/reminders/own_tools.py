@@ -118,6 +118,7 @@ class OwnTools:
         hour: int,
         minute: int = 0,
         half: Literal["am", "pm", ""] = "",
+        day: Literal["today", "tomorrow", ""] = "",
         label: str = "",
         days: list[Day] | None = None,
     ) -> JsonObject:
@@ -127,13 +128,14 @@ class OwnTools:
             hour: 0 to 23; with half, 1 to 12.
             minute: 0 to 59.
             half: Of the day, for a clock of twelve hours; empty for one of 24.
+            day: If the user named it; empty for the next time that it is this late.
             label: What it is for, if the user said so.
             days: On which days again and again; empty for once, at the next such time.
         """
         if half:
             hour = hour % 12 + (12 if half == "pm" else 0)
         now, zone = self._service.clock(), self._service.zone
-        due, rule = at_time(f"{hour:02d}:{minute:02d}", "", days or (), zone, now)
+        due, rule = at_time(f"{hour:02d}:{minute:02d}", day, days or (), zone, now)
         order = Order(
             kind=Kind.ALARM,
             device_id=self._device(context),

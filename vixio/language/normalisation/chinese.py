@@ -20,7 +20,7 @@ _LONGEST: Final = 16
 
 _N: Final = r"(?<![\d.])(-?\d+(?:\.\d+)?)"
 _NUMBER: Final = re.compile(_N)
-_MEASURES: Final = "个位只条张本件把块次天年遍杯瓶份种名台辆间层楼点小分秒周倍口步句首部双套元斤"
+_MEASURES: Final = "个位只条张本件把块次天年遍杯瓶份种名台辆间层点小分秒周倍口步句首部双套元斤"
 """Before these, two is 两."""
 
 
@@ -100,7 +100,8 @@ def _counted(match: re.Match[str]) -> str:
     if re.fullmatch(r"0\d+|\d{4,}(?!000)\d{3}", text):
         return digits(text)  # a code
     before, after = match.string[: match.start()], match.string[match.end() :]
-    if text == "2" and after[:1] and after[0] in _MEASURES and not before.endswith("第"):
+    counted = after[:1] and after[0] in _MEASURES and not after.startswith("分之")
+    if text == "2" and counted and not before.endswith("第"):
         return "两"
     return quantity(text)
 

@@ -14,6 +14,7 @@ _CONCERNED: Final = re.compile(r"[\d@#%℃℉°$€£¥￥]|[A-Za-z]\.[A-Za-z]")
 _HAN: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 _KANA: Final = re.compile("[\u3041-\u30ff]")
 _LATIN: Final = re.compile("[A-Za-z]")
+_MEASURE: Final = re.compile(r"\d°?[A-Za-z]{1,5}(/[A-Za-z]{1,3})?(?![A-Za-z])")
 
 LONGEST: Final = 1_000
 """Characters; a longer text stays as it is. A sentence has 200 at most."""
@@ -48,5 +49,5 @@ def _language_of(text: str, language: str) -> str:
     if _HAN.search(text):
         return "zh"
     if main in {"zh", "cmn", "yue"}:
-        return "en" if _LATIN.search(text) else "zh"
+        return "en" if _LATIN.search(_MEASURE.sub("", text)) else "zh"
     return main if main == "en" else ""

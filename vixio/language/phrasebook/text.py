@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from vixio.core.traditional import simplified
+
 _CHAR = "\u3005\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3400-\u9fff"
 """Han and kana, which are written without spaces."""
 _UNSPACED = re.compile(f"[{_CHAR}]")
@@ -68,9 +70,10 @@ def tokenize(text: str, rewrites: Sequence[Rewrite] = ()) -> Tokens:
 def fold(word: str) -> str:
     """Return ``word`` without what people leave out when they type: case, accents, apostrophes.
 
-    "für", "fur" and "fuer" are one word, as are "s'il" and "sil". Kana keep their marks.
+    "für", "fur" and "fuer" are one word, as are "s'il" and "sil", and "燈" and "灯". Kana keep
+    their marks.
     """
-    plain = _MARKS.sub("", unicodedata.normalize("NFD", word.lower()))
+    plain = _MARKS.sub("", unicodedata.normalize("NFD", word.lower())).translate(simplified())
     return _LETTERS.sub(lambda found: _PLAIN[found.group()], unicodedata.normalize("NFC", plain))
 
 

@@ -98,6 +98,7 @@ def test_a_text_that_is_no_sentence_stays_as_it_is() -> None:
         ("我有5个", "en", "我有五个"),
         ("at 8:05", "zh-CN", "at 8 oh 5"),
         ("20", "zh", "二十"),
+        ("26°C, 50km/h", "zh", "二十六摄氏度, 每小时五十公里"),
         ("20", "en", "20"),
     ],
 )

@@ -83,7 +83,7 @@ def _days() -> list[tuple[int, int]]:
         ("es", "La señal de wifi es fuerte."),
         ("fr", "Le signal wifi est fort."),
         ("ja", "無線LANの電波は、強いです。"),
-        ("zh", "wifi 信号：强。"),
+        ("zh", "无线网信号：强。"),
     ],
 )
 def test_what_a_device_reports_in_english(language: str, said: str) -> None:

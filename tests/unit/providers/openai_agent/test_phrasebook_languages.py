@@ -117,7 +117,7 @@ def english_words(language: str) -> set[str]:
     return set(words("en", 'reply: "(.*)"')) - set(words(language, '"([^"]*)"'))
 
 
-@pytest.mark.parametrize("language", ["de", "es", "fr", "ja"])
+@pytest.mark.parametrize("language", ["de", "es", "fr", "ja", "zh"])
 async def test_the_commands_that_people_try_first(language: str) -> None:
     table, english = rows(language), english_words(language)
     assert len(table) >= 60
