@@ -26,7 +26,7 @@ from vixio.settings import Settings
 from vixio.settings.provider import ASRSection, TTSSection
 from vixio.testing.voices import Speaker, Voices, as_heard
 from vixio_bench.speech import does
-from vixio_bench.speech_corpus import Corpus, Expected, load_corpus
+from vixio_bench.speech_corpus import Corpus, Expected
 
 SETS: dict[str, dict[str, Any]] = {
     "offline": {"name": "pocketsphinx"},
@@ -197,14 +197,10 @@ async def bench_set(
 
 async def _speak(corpus: Corpus, voice: str, language: str, limit: int | None) -> list[Said]:
     """Say the sentences of a corpus; ``limit``: that many of each kind."""
-    sentences: list[tuple[str, Expected | None]]
-    if language == "zh":
-        sentences = [(text, None) for text in load_corpus("chinese").free[:limit]]
-    else:
-        sentences = [
-            *corpus.commands[:limit],
-            *((text, None) for text in corpus.free[:limit]),
-        ]
+    sentences: list[tuple[str, Expected | None]] = [
+        *corpus.commands[:limit],
+        *((text, None) for text in corpus.free[:limit]),
+    ]
     if voice == "espeak":
         speakers = _MANDARIN if language == "zh" else corpus.speakers
 

@@ -93,6 +93,7 @@ VALUE_TOOLS: tuple[ToolDefinition, ...] = (
         hour=_integer(0, 23),
         minute=_integer(0, 59),
         half={"type": "string", "enum": ["am", "pm"]},
+        day={"type": "string", "enum": ["today", "tomorrow"]},
     ),
 )
 
@@ -124,7 +125,7 @@ def load_corpus(name: str) -> Corpus:
         tuple(Speaker(*each) for each in data.get("speakers", ())),
         commands,
         tuple(data["free"]),
-        VALUE_TOOLS if name.startswith("values") else TOOLS,
+        VALUE_TOOLS if name.startswith("values") or name == "chinese" else TOOLS,
         final,
         tuple(data.get("not_final", ())),
     )
