@@ -90,6 +90,7 @@ LANGUAGES = {
     "yue": "Cantonese",
     "zh": "Chinese",
     "zh-hk": "Cantonese",
+    "zh-tw": "Traditional Chinese, as in Taiwan",
 }
 """By BCP 47, in lower case; the model gets any other tag as it is."""
 
