@@ -34,8 +34,14 @@ room for 224."""
 _REPEATED: Final = 2.4
 """Compression ratio of words that repeat themselves, as in OpenAI's own code."""
 
-_PROMPTS: Final = {"zh": "以下是普通话的句子。", "zh-hant": "以下是普通話的句子。"}
-"""The script that the model is to write: without it, Chinese comes in either."""
+_PROMPTS: Final = {
+    "zh": "以下是对语音助手说的普通话：把音量调大，亮度调低，现在几点，星期几，还剩多少电，"
+    "设十五分钟的计时器，七点的闹钟，打开灯。",
+    "zh-hant": "以下是對語音助手說的普通話：把音量調大，亮度調低，現在幾點，星期幾，還剩多少電，"
+    "設十五分鐘的計時器，七點的鬧鐘，打開燈。",
+}
+"""The script that the model is to write, else Chinese comes in either, and words to expect: of
+base, half as many characters of everyday sentences are wrong with them (docs/speech.md)."""
 _TRADITIONAL: Final = ("hant", "tw", "hk", "mo")
 
 
