@@ -50,7 +50,14 @@ def test_a_line_about_nothing_is_left_out() -> None:
 
 @pytest.mark.parametrize(
     ("tag", "name"),
-    [("zh-CN", "Chinese"), ("zh-HK", "Cantonese"), ("de_AT", "German"), ("tlh", "tlh"), ("", "")],
+    [
+        ("zh-CN", "Chinese"),
+        ("zh-HK", "Cantonese"),
+        ("zh-TW", "Traditional Chinese, as in Taiwan"),
+        ("de_AT", "German"),
+        ("tlh", "tlh"),
+        ("", ""),
+    ],
 )
 def test_languages_have_their_names(tag: str, name: str) -> None:
     assert _filled("{language}", tag) == name
