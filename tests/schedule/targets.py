@@ -126,7 +126,8 @@ FUNASR = sorted(map(str, Path("tests/models").glob("test_funasr_*.py")))
 SPOKEN = "tests/console/test_talk.py::test_spoken_words_are_answered_and_a_tool_is_called"
 ELSEWHERE = (
     "tests/load/*", "tests/chaos/*", "tests/trace/*", "tests/cluster/*", "tests/brokers/*",
-    "tests/models/*", "tests/ray/*", "tests/a2a/*", "tests/console/*", "tests/e2e/test_demo.py",
+    "tests/models/*", "tests/ray/*", "tests/a2a/*", "tests/console/*", "tests/vendors_sdk/*",
+    "tests/e2e/test_demo.py",
     "tests/e2e/test_api_document.py", "tests/e2e/test_unstorable.py", "tests/e2e/test_mqtt.py",
     "tests/e2e/test_api_picture.py", "tests/e2e/test_upgrade_now.py", "tests/support/test_warm.py",
 )  # fmt: skip
@@ -272,6 +273,13 @@ TARGETS = (
         needs=["a2a"],
         environment={"VIXIO_A2A_CLIENTS": "{venv}/a2a-clients"},
         cpu_s=20,
+    ),
+    Target(
+        "vendors",
+        [Group("all", ["tests/vendors_sdk"])],
+        needs=["vendors"],
+        environment={"VIXIO_TEST_VENDORS": "{venv}/vendors"},
+        cpu_s=30,
     ),
     Target(
         "brokers",

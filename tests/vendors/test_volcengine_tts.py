@@ -10,6 +10,8 @@ from tests.support.waiting import until
 from tests.vendors.replies import TEXTS, reply, say_some
 from tests.vendors.volcengine import voice
 from vixio.core.errors import ProviderError, ProviderUnavailable
+from vixio.providers.volcengine.frames import Event, Frame, Kind
+from vixio.providers.volcengine.tts import _sentence
 from vixio.testing.contract.tts import say
 from vixio_bench.vendors.base import Trouble, tone
 from vixio_bench.vendors.volcengine.service import VolcengineService
@@ -18,11 +20,13 @@ from vixio_bench.vendors.volcengine.voice import AFTER_CANCEL, FAILED, TEXT_FRAM
 RATE = 24_000
 
 
-@pytest.mark.parametrize("events", [True, False])
+@pytest.mark.parametrize(("events", "in_characters"), [(True, False), (True, True), (False, False)])
 @pytest.mark.parametrize("odd", [True, False])
-async def test_a_reply_is_one_session_and_each_text_has_its_sound(events: bool, odd: bool) -> None:
+async def test_a_reply_is_one_session_and_each_text_has_its_sound(
+    events: bool, in_characters: bool, odd: bool
+) -> None:
     async with VolcengineService() as service:
-        service.sentence_events, service.odd = events, odd
+        service.sentence_events, service.in_characters, service.odd = events, in_characters, odd
         tts = voice(service)
         await tts.start()
         for _ in range(2):
@@ -33,6 +37,11 @@ async def test_a_reply_is_one_session_and_each_text_has_its_sound(events: bool, 
         assert (service.account.connections, service.account.uses) == (1, 2)
         await tts.close()
         assert not service.account.violations
+
+
+@pytest.mark.parametrize("payload", [b'{"res_params":{"text":"\xe5', b"[]", b'{"text":1}'])
+def test_a_sentence_that_cannot_be_read_has_no_words(payload: bytes) -> None:
+    assert _sentence(Frame(Kind.FULL_SERVER, event=Event.SENTENCE_START, payload=payload)) == ""
 
 
 async def test_texts_are_sent_before_they_are_asked_for() -> None:

@@ -71,6 +71,8 @@ class Event(IntEnum):
 _OF_CONNECTION: Final = range(1, 100)
 """Events that belong to no session."""
 
+_SENTENCES: Final = (Event.SENTENCE_START, Event.SENTENCE_END)
+
 
 @dataclass(frozen=True, slots=True)
 class Frame:
@@ -149,7 +151,10 @@ def _read(data: bytes) -> Frame:
             return Frame(kind, flags, number, payload=_unpacked(name, packing))
     elif flags & SEQUENCE:
         at += 4
-    payload, _ = _field(data, at)
+    if number in _SENTENCES:
+        payload = data[at + 4 :]  # some servers count characters here
+    else:
+        payload, _ = _field(data, at)
     return Frame(kind, flags, number, name.decode(), _unpacked(payload, packing))
 
 

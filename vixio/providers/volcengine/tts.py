@@ -26,6 +26,7 @@ from vixio.providers.volcengine.tts_http import VolcengineHttpVoice
 
 _log = logging.getLogger(__name__)
 
+NAMESPACE: Final = "BidirectionalTTS"
 LONGEST: Final = 1_000
 """Characters of a text that is sent at once."""
 
@@ -270,7 +271,8 @@ class _Reply(SpokenReply):
                 return
 
     async def send(self, text: str) -> None:
-        await self._say(Event.TASK_REQUEST, {"req_params": {"text": text}})
+        head = {"event": int(Event.TASK_REQUEST), "namespace": NAMESPACE}
+        await self._say(Event.TASK_REQUEST, {**head, "req_params": {"text": text}})
 
     async def finish(self) -> None:
         if self._connection is not None:
@@ -311,7 +313,7 @@ class _Reply(SpokenReply):
         return {
             "user": {"uid": "vixio"},
             "event": int(Event.START_SESSION),
-            "namespace": "BidirectionalTTS",
+            "namespace": NAMESPACE,
             "req_params": {
                 "speaker": settings.speaker,
                 "audio_params": sound,
@@ -322,7 +324,10 @@ class _Reply(SpokenReply):
 
 def _sentence(frame: frames.Frame) -> str:
     """Return the words of a sentence of the vendor's, "" where it does not say."""
-    body = frame.json()
+    try:
+        body = frame.json()
+    except ProviderError:
+        return ""  # seen by others; the sound is told apart without
     inner = body.get("res_params")
     text = (inner if isinstance(inner, dict) else body).get("text", "")
     return text if isinstance(text, str) else ""

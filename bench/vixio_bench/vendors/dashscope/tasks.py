@@ -113,12 +113,25 @@ class TaskConnection:
                 service.violated("a text that is too long")
             await self._texts.put(text)
         elif action == "finish-task":
-            if not isinstance(payload.get("input"), dict):
+            given = payload.get("input")
+            if not isinstance(given, dict):
                 service.violated("finish-task without its input")
+            elif given.get("directive") == "cancel":
+                return await self._cancel()
             self._finishing = True
             await self._texts.put(None)
             if self._kind == "asr":
                 return await self._end()
+        return True
+
+    async def _cancel(self) -> bool:
+        """Drop what is not spoken yet; return whether the connection goes on."""
+        if self._work is not None:
+            self._work.cancel()
+            await asyncio.gather(self._work, return_exceptions=True)
+        self._service.account.cancelled += 1
+        task, self._task = self._task, ""
+        await self._tell("task-finished", {"output": {}, "usage": None}, task)
         return True
 
     async def _run_task(self, task: str, payload: dict[str, Any]) -> bool:

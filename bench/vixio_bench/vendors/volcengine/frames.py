@@ -22,14 +22,23 @@ def error_frame(code: int, text: str) -> bytes:
     return b"\x11\xf0\x10\x00" + struct.pack(">I", code) + _sized(body)
 
 
-def event_frame(event: int, name: str, payload: bytes, *, sound: bool = False) -> bytes:
-    """Return an event of the bidirectional voice; ``name``: of the session or the connection."""
+def event_frame(
+    event: int, name: str, payload: bytes, *, sound: bool = False, length: int | None = None
+) -> bytes:
+    """Return an event of the bidirectional voice; ``name``: of the session or the connection.
+
+    ``length``: what the frame says of its payload, if not the bytes.
+    """
     head = b"\x11\xb4\x00\x00" if sound else b"\x11\x94\x10\x00"
-    return head + struct.pack(">i", event) + _sized(name.encode()) + _sized(payload)
+    size = struct.pack(">I", len(payload) if length is None else length)
+    return head + struct.pack(">i", event) + _sized(name.encode()) + size + payload
 
 
 def client_frame(data: bytes) -> tuple[int, int, int, str, bytes]:
-    """Return kind, flags, event, session and payload of what a client sends."""
+    """Return kind, flags, event, session and payload of what a client sends.
+
+    ``flags`` & 1: a sequence comes before the payload, which the vendor's own examples send.
+    """
     kind, flags, packing = data[1] >> 4, data[1] & 15, data[2] & 15
     at, event, session = 4, 0, ""
     if flags & 4:
@@ -38,6 +47,8 @@ def client_frame(data: bytes) -> tuple[int, int, int, str, bytes]:
         if event >= 100:
             name, at = _take(data, at)
             session = name.decode()
+    elif flags & 1:
+        at += 4
     payload, at = _take(data, at)
     if at != len(data):
         raise ValueError("more than a frame")

@@ -44,11 +44,15 @@ class VolcengineService(VendorService):
     """Connections of the voice at the same time."""
     sentence_events = True
     """Whether sessions say where their sentences begin and end; voices of 2.0 do not always."""
+    in_characters = False
+    """Whether the payload of these events is as long as its characters say, not its bytes."""
     odd = False
     """Whether sound is cut in the middle of a sample."""
 
     def __init__(self, *given: Any, **options: Any) -> None:  # noqa: ANN401 - of the base
         super().__init__(*given, **options)
+        self.hotwords: list[str] = []
+        """The words that a recogniser got."""
         self._voices_open = 0
 
     @property

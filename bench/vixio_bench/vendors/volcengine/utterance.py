@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import uuid
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
@@ -40,6 +41,7 @@ class Utterance:
         self._request = request
         self._socket = socket
         self._endpoint = endpoint
+        self._log_id = uuid.uuid4().hex
         self._pcm = bytearray()
         self._sequence = 0
         self._partials: asyncio.Task[None] | None = None
@@ -117,7 +119,7 @@ class Utterance:
             return False
         if context := request.get("corpus", {}).get("context"):
             words = json.loads(context)["hotwords"]  # JSON within JSON
-            self.hotwords = [each["word"] for each in words]
+            self._service.hotwords = [each["word"] for each in words]
         if "language" in audio and self._endpoint != "bigmodel_nostream":
             self._service.violated("a language where none is read")
         return True
@@ -159,7 +161,11 @@ class Utterance:
         duration = len(self._pcm) * 500 // HEARD_RATE
         body = {
             "audio_info": {"duration": duration},
-            "result": {"text": words, "utterances": utterances},
+            "result": {
+                "additions": {"log_id": self._log_id},
+                "text": words,
+                "utterances": utterances,
+            },
         }
         flags = (1 if service.sequences else 0) | (2 if last else 0)
         payload = json.dumps(body, ensure_ascii=False).encode()

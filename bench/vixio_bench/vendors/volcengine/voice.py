@@ -75,8 +75,10 @@ class Voice:
             case 100:
                 return await self._start(session, json.loads(payload))
             case 200 if session == self._session and session and not self._finishing:
-                text = json.loads(payload)["req_params"]["text"]
-                await self._texts.put(text)
+                asked = json.loads(payload)
+                if (asked.get("event"), asked.get("namespace")) != (200, "BidirectionalTTS"):
+                    service.violated("TaskRequest without its event or namespace")
+                await self._texts.put(asked["req_params"]["text"])
             case 102 if session == self._session and session:
                 self._finishing = True
                 await self._texts.put(None)
@@ -130,8 +132,7 @@ class Voice:
         while (text := await self._texts.get()) is not None:
             began = perf_counter()
             if service.sentence_events:
-                body = json.dumps({"res_params": {"text": text}}, ensure_ascii=False).encode()
-                await self._send(350, session, body)
+                await self._send_sentence(350, session, text)
             sent = 0
             pieces = paced(tone(text, self._rate), self._rate, service.delays)
             async for sound in cut_oddly(pieces, service.odd):
@@ -160,8 +161,7 @@ class Voice:
                         await self._send(153, session, json.dumps(failed).encode())
                         return
             if service.sentence_events:
-                body = json.dumps({"res_params": {"text": text}}, ensure_ascii=False).encode()
-                await self._send(351, session, body)
+                await self._send_sentence(351, session, text)
         self._session = ""
         service.account.whole += 1
         await self._send(152, session, b'{"status_code":20000000,"message":"ok"}')
@@ -177,6 +177,12 @@ class Voice:
             await self._send(352, session, bytes(4_800), sound=True)
         self._session = ""
         await self._send(151, session, b"{}")
+
+    async def _send_sentence(self, event: int, session: str, text: str) -> None:
+        body = json.dumps({"res_params": {"text": text}}, ensure_ascii=False)
+        length = len(body) if self._service.in_characters else None
+        frame = event_frame(event, session, body.encode(), length=length)
+        await self._socket.send_bytes(frame)
 
     async def _send(self, event: int, name: str, payload: bytes, *, sound: bool = False) -> None:
         await self._socket.send_bytes(event_frame(event, name, payload, sound=sound))
