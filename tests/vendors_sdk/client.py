@@ -54,7 +54,8 @@ def running(program: str, home: Path) -> Iterator[VendorClient]:
     """Run a program. ``home``: where clients look for settings."""
     if not (venv := os.environ.get(REQUIRED)):
         pytest.skip("the vendors' clients are not installed: make test-vendors")
-    command = [Path(venv, "bin", "python"), "-m", f"tests.vendors_sdk.programs.{program}"]
+    python = str(Path(venv, "bin", "python"))
+    command = [python, "-m", f"tests.vendors_sdk.programs.{program}"]
     # Nothing of this environment: no keys, no proxies, no search path.
     environment = {"HOME": str(home), "PATH": os.environ["PATH"], "PYTHONUTF8": "1"}
     with subprocess.Popen(

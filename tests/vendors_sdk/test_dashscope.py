@@ -94,6 +94,21 @@ async def test_texts_are_spoken_in_one_task(
     assert (service.account.uses, service.account.whole) == (1, 1)
 
 
+async def test_what_is_no_sentence_is_spoken_when_it_is_flushed(
+    client: VendorClient, service: DashScopeService
+) -> None:
+    answer = await client.call(
+        "flush",
+        url=service.tasks_url,
+        key=KEY,
+        model="cosyvoice-v3-flash",
+        speaker="longanyang",
+        text="从前有一座山，",
+    )
+    assert answer.get("early"), answer
+    assert heard(answer) == tone("从前有一座山，", 24_000)
+
+
 async def test_a_voice_of_another_model_is_an_error(
     client: VendorClient, service: DashScopeService
 ) -> None:

@@ -116,6 +116,18 @@ def speak(url: str, key: str, model: str, speaker: str, texts: list[str]) -> dic
     return {**told(spoken.parts), "error": spoken.error}
 
 
+def flush(url: str, key: str, model: str, speaker: str, text: str) -> dict[str, Any]:
+    """Have a text spoken that is no whole sentence; what was heard before the end of the task."""
+    use(url, key)
+    spoken = Spoken()
+    synthesizer = SpeechSynthesizer(**voice(model, speaker, spoken))
+    synthesizer.streaming_call(text)
+    synthesizer.streaming_flush()
+    early = spoken.some.wait(WITHIN_S)
+    synthesizer.streaming_complete(int(WITHIN_S * 1000))
+    return {**told(spoken.parts), "early": early}
+
+
 def cancel(url: str, key: str, model: str, speaker: str, text: str) -> dict[str, Any]:
     """Cancel a task at its first sound."""
     use(url, key)
@@ -153,7 +165,7 @@ def speak_by_a_pool(
             synthesizer.streaming_complete(int(WITHIN_S * 1000))
             sounds.append(b64encode(b"".join(spoken.parts)).decode())
             pool.return_synthesizer(synthesizer)
-        synthesizer.close()
+        pool.borrow_synthesizer(**voice(model, speaker, Spoken())).close()  # shutdown leaves it
     finally:
         pool.shutdown()
     return {"sounds": sounds}
@@ -233,6 +245,7 @@ if __name__ == "__main__":
     serve(
         recognise,
         speak,
+        flush,
         cancel,
         close_midway,
         speak_by_a_pool,

@@ -16,7 +16,8 @@ from volcengine_audio.stt import (
 )
 from volcengine_audio.tts import TTSReqParams, VolcengineTTSFunctions
 from websockets.exceptions import ConnectionClosed
-from websockets.sync.client import ClientConnection, connect
+from websockets.sync.client import connect
+from websockets.sync.connection import Connection
 
 from tests.vendors_sdk.programs.serving import pieces, serve, sound, told
 
@@ -26,7 +27,7 @@ WITHIN_S = 20.0
 
 
 @contextmanager
-def connected(url: str, key: str, resource: str) -> Iterator[ClientConnection]:
+def connected(url: str, key: str, resource: str) -> Iterator[Connection]:
     headers = {
         "X-Api-Key": key,
         "X-Api-Resource-Id": resource,
@@ -86,7 +87,7 @@ class Answers:
         """Whether there are words."""
         return any(self.partial)
 
-    def take(self, socket: ClientConnection, within_s: float) -> None:
+    def take(self, socket: Connection, within_s: float) -> None:
         """Take the next answer, if it comes within that time."""
         try:
             data = socket.recv(timeout=within_s)
@@ -109,7 +110,7 @@ class Answers:
 class Voice:
     """One connection of the bidirectional voice."""
 
-    def __init__(self, socket: ClientConnection) -> None:
+    def __init__(self, socket: Connection) -> None:
         self._socket = socket
         self.parts: list[bytes] = []
         self.events: list[str] = []

@@ -134,7 +134,9 @@ class CozeService(VendorService):
                 self.violated("a chat of another conversation is cancelled")
             chat.cancelled.set()
             self._busy.discard(chat.conversation)
-        return web.json_response({"code": 0, "msg": ""})
+        data = {"id": asked["chat_id"], "conversation_id": asked["conversation_id"]}
+        body = {"code": 0, "msg": "", "data": {**data, "bot_id": BOT, "status": "canceled"}}
+        return web.json_response(body)
 
     async def _stream(self, request: web.Request, chat: _Chat) -> web.StreamResponse:
         trouble = self.trouble()

@@ -39,6 +39,8 @@ LATE: Final = "late"
 DOUBLED: Final = "doubled"
 """Each message comes twice."""
 
+FLUSH: Final = "\0"
+"""Instead of a text: what is no whole sentence yet is spoken as well."""
 SENTENCE: Final = re.compile(r"[^。！？.!?]+[。！？.!?]*")
 
 
@@ -103,21 +105,22 @@ class TaskConnection:
             service.violated("an action that is not duplex")
         if action == "run-task":
             return await self._run_task(task, payload)
-        if task != self._task or not self._started or self._finishing:
+        given = payload.get("input")
+        cancels = isinstance(given, dict) and given.get("directive") == "cancel"
+        if task != self._task or not self._started or (self._finishing and not cancels):
             service.violated(f"{action} where none may be")
             await self._fail("InvalidParameter", "task can not be null", task)
             return False
         if action == "continue-task":
-            text = payload["input"].get("text", "")
+            text = FLUSH if payload["input"].get("flush") else payload["input"].get("text", "")
             if len(text) > MAX_TEXT:
                 service.violated("a text that is too long")
             await self._texts.put(text)
         elif action == "finish-task":
-            given = payload.get("input")
+            if cancels:
+                return await self._cancel()
             if not isinstance(given, dict):
                 service.violated("finish-task without its input")
-            elif given.get("directive") == "cancel":
-                return await self._cancel()
             self._finishing = True
             await self._texts.put(None)
             if self._kind == "asr":
@@ -279,9 +282,10 @@ class TaskConnection:
         rate, rest, index = asked["sample_rate"], "", 0
         while True:
             text = await self._texts.get()
-            sentences = SENTENCE.findall(rest + (text or ""))
+            more = text if text not in (None, FLUSH) else ""
+            sentences = SENTENCE.findall(rest + (more or ""))
             rest = ""
-            waits = text is not None and service.wait_for_more
+            waits = text not in (None, FLUSH) and service.wait_for_more
             if waits and sentences and sentences[-1][-1] not in "。！？.!?":
                 rest = sentences.pop()
             for sentence in sentences:

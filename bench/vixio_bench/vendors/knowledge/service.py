@@ -75,9 +75,11 @@ class KnowledgeService(VendorService):
         ]
         chunks = [
             {
+                "id": f"chunk-{self.documents.index(document)}",
                 "content": document.text,
+                "document_id": f"document-{self.documents.index(document)}",
                 "document_keyword": document.name,
-                "kb_id": document.dataset,
+                "dataset_id": document.dataset,
                 "similarity": score,
             }
             for score, document in found[: asked["page_size"]]
