@@ -176,7 +176,7 @@ class DashScopeReply(SpokenReply):
         super().failed(error)
         self._ready.set()
 
-    async def send(self, message: str) -> None:
+    async def transmit(self, message: str) -> None:
         """Send a message, if the session has a connection. Raises ProviderError."""
         if self._link is not None:
             await self._link.send(message)
@@ -223,10 +223,10 @@ class TaskReply(DashScopeReply):
         return messages.run_task(self.task, model, "tts", "SpeechSynthesizer", parameters)
 
     async def send(self, text: str) -> None:
-        await self.send(messages.continue_task(self.task, text))
+        await self.transmit(messages.continue_task(self.task, text))
 
     async def finish(self) -> None:
-        await self.send(messages.finish_task(self.task))
+        await self.transmit(messages.finish_task(self.task))
 
     def told(self, message: ServerMessage) -> None:
         match message.kind:
@@ -263,10 +263,10 @@ class SessionReply(DashScopeReply):
         return messages.event("session.update", session=session)
 
     async def send(self, text: str) -> None:
-        await self.send(messages.event("input_text_buffer.append", text=text))
+        await self.transmit(messages.event("input_text_buffer.append", text=text))
 
     async def finish(self) -> None:
-        await self.send(messages.event("session.finish"))
+        await self.transmit(messages.event("session.finish"))
 
     def told(self, message: ServerMessage) -> None:
         match message.kind:
