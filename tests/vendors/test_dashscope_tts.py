@@ -55,9 +55,12 @@ async def test_a_sentence_without_an_end_is_spoken(model: str) -> None:
         assert not service.account.violations
 
 
-@pytest.mark.parametrize("model", MODELS)
-async def test_an_interrupted_reply_leaves_the_vendor_at_once(model: str) -> None:
+@pytest.mark.parametrize(
+    ("model", "kept"), [(MODELS[0], True), (MODELS[0], False), (QWEN_TTS, False)]
+)
+async def test_an_interrupted_reply_leaves_the_vendor_at_once(model: str, kept: bool) -> None:
     async with DashScopeService() as service:
+        service.cancels = kept
         tts = voice(service, model=model)
         await tts.start()
         service.fail(Trouble.STALL)
@@ -65,10 +68,12 @@ async def test_an_interrupted_reply_leaves_the_vendor_at_once(model: str) -> Non
         turn.expect(TEXTS[0])
         assert await say_some(turn, TEXTS[0])
         await turn.leave()
-        await until(lambda: service.account.open == 0)
-        assert service.account.cancelled == 1
+        await until(lambda: service.account.cancelled == 1)
+        await until(lambda: service.account.open == kept)
         assert await reply(tts, TEXTS[2]) == [tone(TEXTS[2], RATE)]
+        assert service.account.connections == (1 if kept else 2)
         await tts.close()
+        assert not service.account.violations
     assert asyncio.all_tasks() == {asyncio.current_task()}
 
 

@@ -40,6 +40,9 @@ CLOSE_TIMEOUT: Final = 1.0
 MAX_FRAME: Final = 4 * 2**20
 """Bytes of a frame that comes: far beyond a packet of audio or a transcript."""
 
+CALLED_OFF_S: Final = 1.0
+"""For a vendor's answer to a use that is called off; then the connection is closed."""
+
 Frame = str | bytes
 Refused = Callable[[Service, int, bytes, Mapping[str, str]], ProviderError]
 """Returns the error of an upgrade that is refused: by status, body and headers."""
@@ -274,6 +277,7 @@ class SocketPool(Generic[C]):
         self._used: set[C] = set()
         self._opening = 0
         self._closing: set[asyncio.Task[None]] = set()
+        self._ending: set[asyncio.Task[None]] = set()
         self._freed = Waiters()
         self.closed = False
 
@@ -334,6 +338,24 @@ class SocketPool(Generic[C]):
         self._idle[connection] = loop.call_later(self._keep_s, self._drop, connection)
         self._freed.wake()
 
+    def call_off(self, connection: C, end: Callable[[], Awaitable[object]]) -> None:
+        """Take back a connection in the middle of a use, once ``end`` returns: the use is over.
+
+        Where it raises ProviderError, or takes longer than CALLED_OFF_S, the connection is closed.
+        """
+        task = asyncio.create_task(self._call_off(connection, end), name=f"{self._provider} end")
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
+
+    async def _call_off(self, connection: C, end: Callable[[], Awaitable[object]]) -> None:
+        try:
+            async with asyncio.timeout(CALLED_OFF_S):
+                await end()
+        except (TimeoutError, ProviderError):
+            self.discard(connection)
+        else:
+            self.release(connection)
+
     def discard(self, connection: C) -> None:
         """Close a connection that cannot be used again."""
         connection.detach()
@@ -346,6 +368,7 @@ class SocketPool(Generic[C]):
         """Close all connections within a timeout. Idempotent."""
         self.closed = True
         self._freed.wake()
+        await cancel_and_wait(*self._ending)  # theirs are still in use
         for connection in list(self._idle):
             self._drop(connection)
         await asyncio.gather(*(connection.close() for connection in self._used))

@@ -54,6 +54,11 @@ def finish_task(task: str) -> str:
     return _action("finish-task", task, {"input": {}})
 
 
+def cancel_task(task: str) -> str:
+    """Have a task's voice say no more."""
+    return _action("finish-task", task, {"input": {"directive": "cancel"}})
+
+
 def event(kind: str, **content: object) -> str:
     """Return a message of ``realtime``."""
     return _json({"event_id": f"event_{uuid.uuid4().hex}", "type": kind, **content})

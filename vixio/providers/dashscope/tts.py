@@ -182,12 +182,16 @@ class DashScopeReply(SpokenReply):
             await self._link.send(message)
 
     def end(self, *, whole: bool) -> None:
-        # A task is not called off: the vendor ends it with its connection.
         link, self._link = self._link, None
-        if link is not None:
-            sockets = self._provider.sockets
-            (sockets.release if whole else sockets.discard)(link)
+        if link is not None and whole:
+            self._provider.sockets.release(link)
+        elif link is not None:
+            self.call_off(link)
         self._provider.replies.discard(self)
+
+    def call_off(self, link: Link) -> None:
+        """End the session in the middle: the vendor ends it with its connection."""
+        self._provider.sockets.discard(link)
 
     def alone(self) -> SpokenReply:
         return self._provider.turn()
@@ -242,6 +246,40 @@ class TaskReply(DashScopeReply):
                     self.sentence_begins(words)
                 elif isinstance(words, str) and output.get("type") == "sentence-end":
                     self.sentence_ends(words)
+
+    def call_off(self, link: Link) -> None:
+        """End the task in the middle, and keep the connection if the vendor says it is over."""
+        if link.failure is not None or not self._ready.is_set():
+            super().call_off(link)
+        else:
+            link.user = ending = _Ending(self.task, link)
+            self._provider.sockets.call_off(link, ending.run)
+
+
+class _Ending:
+    """Uses a connection until its task, which is called off, is over."""
+
+    def __init__(self, task: str, link: Link) -> None:
+        self.task = task
+        self._link = link
+        self._over = asyncio.Event()
+
+    async def run(self) -> None:
+        """Call it off, and wait for its end. Raises ProviderError."""
+        await self._link.send(messages.cancel_task(self.task))
+        await self._over.wait()
+        if self._link.failure is not None:
+            raise self._link.failure
+
+    def told(self, message: ServerMessage) -> None:
+        if message.kind == "task-finished":
+            self._over.set()
+
+    def sound(self, pcm: bytes) -> None:
+        pass  # nobody listens any more
+
+    def failed(self, error: ProviderError) -> None:
+        self._over.set()
 
 
 class SessionReply(DashScopeReply):

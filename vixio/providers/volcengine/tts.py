@@ -30,9 +30,6 @@ NAMESPACE: Final = "BidirectionalTTS"
 LONGEST: Final = 1_000
 """Characters of a text that is sent at once."""
 
-CANCELLED_S: Final = 1.0
-"""For the vendor's answer to a session that is called off; then the connection is closed."""
-
 
 class VolcengineTTSProvider(TTSProvider):
     """Voices of the bidirectional interface."""
@@ -51,7 +48,6 @@ class VolcengineTTSProvider(TTSProvider):
             most=self.settings.concurrency,
         )
         self._context: ssl.SSLContext | None = None
-        self._ending: set[asyncio.Task[None]] = set()
         self._started = False
 
     async def start(self) -> None:
@@ -89,8 +85,6 @@ class VolcengineTTSProvider(TTSProvider):
         for reply in list(self.replies):
             reply.failed(gone)
         await self._sockets.close()
-        if self._ending:
-            await asyncio.wait(self._ending)
 
     def check(self) -> None:
         """Raise ProviderError before :meth:`start` and after :meth:`close`."""
@@ -113,21 +107,9 @@ class VolcengineTTSProvider(TTSProvider):
         """
         if not session or connection.finishing or connection.failure is not None:
             self._sockets.discard(connection)
-            return
-        task = asyncio.create_task(self._call_off(connection, session), name=f"{NAME} cancel")
-        self._ending.add(task)
-        task.add_done_callback(self._ending.discard)
-
-    async def _call_off(self, connection: _Connection, session: str) -> None:
-        connection.reply = None
-        try:
-            async with asyncio.timeout(CANCELLED_S):
-                await connection.send(frames.event(Event.CANCEL_SESSION, session))
-                await connection.until(Event.SESSION_CANCELLED, Event.SESSION_FINISHED)
-        except (TimeoutError, ProviderError):
-            self._sockets.discard(connection)
         else:
-            self._sockets.release(connection)
+            connection.reply = None
+            self._sockets.call_off(connection, lambda: connection.cancel(session))
 
     def _headers(self) -> dict[str, str]:
         settings = self.settings
@@ -190,6 +172,11 @@ class _Connection:
             await self._came.wait()
             self._came.clear()
         self._event = 0
+
+    async def cancel(self, session: str) -> None:
+        """End a session in the middle. Raises ProviderError."""
+        await self.send(frames.event(Event.CANCEL_SESSION, session))
+        await self.until(Event.SESSION_CANCELLED, Event.SESSION_FINISHED)
 
     async def close(self) -> None:
         """Close the connection within a timeout. Idempotent, never raises."""

@@ -35,6 +35,8 @@ class DashScopeService(VendorService):
     """Whether sentences have numbers."""
     sentence_events = True
     """Whether a voice says where its sentences begin and end."""
+    cancels = True
+    """Whether a voice's task is over at once when it is called off; else it goes on."""
     odd = False
     """Whether sound is cut in the middle of a sample."""
     wait_for_more = True

@@ -117,7 +117,7 @@ class TaskConnection:
                 service.violated("a text that is too long")
             await self._texts.put(text)
         elif action == "finish-task":
-            if cancels:
+            if cancels and service.cancels:
                 return await self._cancel()
             if not isinstance(given, dict):
                 service.violated("finish-task without its input")
