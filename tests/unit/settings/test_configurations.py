@@ -12,16 +12,20 @@ from pydantic import BaseModel
 from scripts import settings_template
 from tests.unit.settings.test_settings import ROOT, load
 from vixio.cli.scaffold import template
+from vixio.composition.languages import gaps
 from vixio.core.device import Device
 from vixio.core.errors import ConfigError
 from vixio.data.devices.profiles import SettingsProfiles
 from vixio.providers import registry
 from vixio.providers.downloads.catalogue import find, load_catalogue
 from vixio.providers.entry import ProviderEntry
+from vixio.providers.openai_agent.models import without_thinking
 from vixio.providers.registry import ProviderKind
 from vixio.settings import ServerSettings, Settings, load_settings
 from vixio.settings.provider import ProviderSection
 from vixio.settings.schema import fields, submodel
+
+KEYS = dict.fromkeys(("OPENAI_API_KEY", "ZHIPUAI_API_KEY", "ARK_API_KEY", "DASHSCOPE_API_KEY"), "k")
 
 
 def names_of(model: type[BaseModel], above: str = "") -> set[str]:
@@ -58,7 +62,7 @@ def test_the_template_is_the_default_and_names_every_key(tmp_path: Path) -> None
     "path", sorted((ROOT / "config").glob("*.yaml")), ids=lambda path: path.name
 )
 def test_the_configurations_load(path: Path) -> None:
-    settings = load_settings(path, {"OPENAI_API_KEY": "k", "LITELLM_MODEL": "a/b"})
+    settings = load_settings(path, {**KEYS, "LITELLM_MODEL": "a/b"})
     assert settings.server == ServerSettings()
 
 
@@ -105,6 +109,31 @@ def test_each_configuration_is_what_it_says() -> None:
     assert (mandarin.assistant.language, mandarin.asr.name) == ("zh-CN", "whisper")
     assert (mandarin.agent, mandarin.tts.name) == (natural.agent, "kokoro")
     assert mandarin.tts.options.model_dump()["voice"] == "zf_xiaoxiao"
+
+
+@pytest.mark.parametrize(
+    ("name", "asr", "tts", "sees"),
+    [
+        ("free-zh", ["funasr-server"], ["edge", "espeak"], "glm-4v-flash"),
+        ("quick-zh", ["volcengine", "xunfei"], ["volcengine", "xunfei"], "doubao-seed-1-6-flash"),
+        ("bailian", ["dashscope"], ["dashscope"], "qwen-vl-plus"),
+        ("local-zh", ["funasr-server"], ["http", "espeak"], "qwen2.5vl:7b"),
+    ],
+)
+def test_each_set_for_chinese_hears_speaks_and_sees(
+    name: str, asr: list[str], tts: list[str], sees: str
+) -> None:
+    its = load_settings(ROOT / f"config/{name}.yaml", KEYS)
+    assert its.assistant.language == "zh-CN"
+    assert [part.name for _, part in its.asr.parts()] == asr
+    assert [part.name for _, part in its.tts.parts()] == tts
+    assert its.vision is not None
+    eyes, model = (part.options.model_dump() for part in (its.vision, its.agent))
+    assert eyes["model"].startswith(sees)
+    # The user would wait for what a model thinks: it does not, by the host, or as Ollama is told.
+    assert without_thinking(model["base_url"]) or model["reasoning_effort"] == "none"
+    assert eyes["base_url"] == model["base_url"], "one key for both"
+    assert not list(gaps(its)), "all of it knows Chinese"
 
 
 def test_the_other_recogniser_of_the_chinese_configuration_can_be_had(tmp_path: Path) -> None:
