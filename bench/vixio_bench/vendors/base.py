@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import math
 from abc import ABC, abstractmethod
-from array import array
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
+from time import perf_counter
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -83,6 +83,24 @@ class Account:
     """What a client must not do, in words."""
 
 
+@dataclass(slots=True)
+class Times:
+    """When a use came by, in seconds of a clock that all processes of a machine share; 0: never."""
+
+    begun: float
+    """Its input had come: of an utterance the first audio, else all of it."""
+    first: float = 0.0
+    """The first of the answer is sent: partial words, a token, sound."""
+    ended: float = 0.0
+    """The last audio of an utterance had come."""
+    last: float = 0.0
+    """The last of the answer is sent."""
+
+    def answers(self) -> None:
+        """Note that a part of the answer is sent, if it is the first."""
+        self.first = self.first or perf_counter()
+
+
 class VendorService(ABC):
     """``async with Service() as service``: listens on a free port of this machine.
 
@@ -104,8 +122,8 @@ class VendorService(ABC):
         self.otherwise = ""
         """The words of any other sound."""
         self.account = Account()
-        self.answered_ms = array("f")
-        """Milliseconds of its own that each answer took, delays included."""
+        self.times: deque[Times] = deque(maxlen=10_000)
+        """When each use came by."""
         self.port = 0
         self._hear = hear or self._look_up
         self._troubles: deque[str] = deque()
@@ -145,6 +163,12 @@ class VendorService(ABC):
             _, status, code, words = self._troubles.popleft().split(" ", 3)
             return int(status), code, words
         return None
+
+    def timed(self) -> Times:
+        """Note that a use begins."""
+        times = Times(perf_counter())
+        self.times.append(times)
+        return times
 
     def violated(self, what: str) -> None:
         """Note what a client must not do."""

@@ -158,7 +158,7 @@ class CozeService(VendorService):
     async def _answer(
         self, request: web.Request, answer: web.StreamResponse, chat: _Chat, trouble: str
     ) -> bool:
-        began = perf_counter()
+        times = self.timed()
         ids = {"id": chat.chat, "conversation_id": chat.conversation, "bot_id": BOT}
         await _send(answer, "conversation.chat.created", {**ids, "status": "created"})
         await _send(answer, "conversation.chat.in_progress", {**ids, "status": "in_progress"})
@@ -186,8 +186,7 @@ class CozeService(VendorService):
         thought = {**message, "type": "verbose", "content": "{}"}
         await _send(answer, "conversation.message.completed", thought)
         for number, piece in enumerate(deltas(chat.words)):
-            if not number:
-                self.answered_ms.append((perf_counter() - began) * 1000)
+            times.answers()
             body = {**message, "type": "answer", "content": piece, "reasoning_content": "hm"}
             await _send(answer, "conversation.message.delta", body)
             match trouble if number else "":
@@ -215,6 +214,7 @@ class CozeService(VendorService):
             return False
         usage = {"token_count": 30, "input_count": 20, "output_count": 10}
         body = {**ids, "status": "completed", "usage": usage}
+        times.last = perf_counter()
         await _send(answer, "conversation.chat.completed", body)
         return True
 

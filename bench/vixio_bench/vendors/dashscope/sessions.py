@@ -14,6 +14,7 @@ from aiohttp import WSMsgType, web
 
 from vixio_bench.vendors.base import (
     HEARD_RATE,
+    Times,
     Trouble,
     code_within,
     cut,
@@ -163,6 +164,7 @@ class Ears(Session):
     def __init__(self, *given: Any) -> None:  # noqa: ANN401 - of the base
         super().__init__(*given)
         self._pcm = bytearray()
+        self._times: Times | None = None
 
     def _wrong(self, session: dict[str, Any]) -> str:
         if session.get("input_audio_format") != "pcm" or session.get("sample_rate") != HEARD_RATE:
@@ -181,6 +183,7 @@ class Ears(Session):
         if told["type"] != "input_audio_buffer.append":
             self._service.violated(f"{told['type']} in a recogniser")
             return False
+        self._times = self._times or self._service.timed()
         self._pcm += base64.b64decode(told["audio"], validate=True)
         return len(self._pcm) < 12_000 or await self._break()
 
@@ -194,10 +197,13 @@ class Ears(Session):
                 steps = prefixes(sentences[0], 4)
                 shown = steps[min(count, len(steps)) - 1]
                 middle = len(shown) // 2
+                if self._times is not None:
+                    self._times.answers()
                 await self._told("text", 1, text=shown[:middle], stash=shown[middle:])
 
     async def _finish(self) -> bool:
-        service, began = self._service, perf_counter()
+        service, times = self._service, self._times or self._service.timed()
+        times.ended = perf_counter()
         if self._work is not None:
             self._work.cancel()
             await asyncio.gather(self._work, return_exceptions=True)
@@ -208,8 +214,8 @@ class Ears(Session):
         for number, words in enumerate(SENTENCE.findall(service.hear(bytes(self._pcm))), 1):
             await self._told("completed", number, transcript=words)
         if self._trouble != NO_LAST:
+            times.last = perf_counter()
             await self._finished()
-            service.answered_ms.append((perf_counter() - began) * 1000)
         return False
 
     async def _told(self, kind: str, number: int, **content: object) -> None:
@@ -225,6 +231,7 @@ class Mouth(Session):
     def __init__(self, *given: Any) -> None:  # noqa: ANN401 - of the base
         super().__init__(*given)
         self._texts: asyncio.Queue[str | None] = asyncio.Queue()
+        self._times: Times | None = None
 
     def _wrong(self, session: dict[str, Any]) -> str:
         self._service.instructions.append(session.get("instructions", ""))
@@ -254,6 +261,8 @@ class Mouth(Session):
                     await self._socket.close()
                     return
             if text is None:
+                if self._times is not None:
+                    self._times.last = perf_counter()
                 await self._finished()
                 await self._socket.close()
                 return
@@ -261,14 +270,12 @@ class Mouth(Session):
     async def _speak(self, sentence: str) -> bool:
         """Send the sound of a sentence; return whether the session goes on."""
         service, rate = self._service, self._set["sample_rate"]
-        began, first = perf_counter(), True
+        times = self._times = service.timed()
         response = {"response_id": f"resp_{uuid.uuid4().hex}", "item_id": "item_1"}
         await self._send("response.created", response={"id": response["response_id"]})
         pieces = paced(tone(sentence, rate), rate, service.delays)
         async for sound in cut_oddly(pieces, service.odd):
-            if first:
-                service.answered_ms.append((perf_counter() - began) * 1000)
-                first = False
+            times.answers()
             delta = base64.b64encode(sound).decode()
             await self._send("response.audio.delta", delta=delta, **response)
             if self._trouble == Trouble.STALL:

@@ -13,6 +13,7 @@ from aiohttp import WSMsgType, web
 
 from vixio_bench.vendors.base import (
     HEARD_RATE,
+    Times,
     Trouble,
     code_within,
     cut,
@@ -62,6 +63,7 @@ class TaskConnection:
         self._pcm = bytearray()
         self._texts: asyncio.Queue[str | None] = asyncio.Queue()
         self._work: asyncio.Task[None] | None = None
+        self._times: Times | None = None
 
     async def run(self) -> None:
         try:
@@ -162,6 +164,7 @@ class TaskConnection:
             return False
         service.account.uses += 1
         self._pcm.clear()
+        self._times = None
         self._texts = asyncio.Queue()
         if service.start_s:
             starting = asyncio.create_task(asyncio.sleep(service.start_s))
@@ -214,6 +217,7 @@ class TaskConnection:
         if self._kind != "asr" or not self._started or self._finishing:
             self._service.violated("audio where none may be")
             return False
+        self._times = self._times or self._service.timed()
         self._pcm += pcm
         if len(pcm) > 2 * HEARD_RATE:
             self._service.violated("more than a second of audio in a frame")
@@ -251,11 +255,15 @@ class TaskConnection:
                 shown = steps[min(count, len(steps)) - 1]
                 if count == 2:
                     shown = shown[:-1] + "?"  # revised by the next one
+                if self._times is not None:
+                    self._times.answers()
                 await self._tell("result-generated", self._result(1, shown, False))
 
     async def _end(self) -> bool:
         """Send the words; return whether the connection goes on."""
-        service, began, work = self._service, perf_counter(), self._work
+        service, work = self._service, self._work
+        times = self._times or service.timed()
+        times.ended = perf_counter()
         if work is not None:
             work.cancel()
             await asyncio.gather(work, return_exceptions=True)
@@ -267,8 +275,8 @@ class TaskConnection:
             await self._tell("result-generated", self._result(number, words, True))
         if self._trouble == NO_LAST:
             return False
+        times.last = perf_counter()
         await self._finished()
-        service.answered_ms.append((perf_counter() - began) * 1000)
         return True
 
     def _result(self, number: int, words: str, whole: bool) -> dict[str, Any]:
@@ -293,19 +301,20 @@ class TaskConnection:
                     return
                 index += 1
             if text is None:
+                if self._times is not None:
+                    self._times.last = perf_counter()
                 await self._finished()
                 return
 
     async def _speak(self, sentence: str, rate: int, index: int) -> bool:
         """Send the sound of a sentence; return whether the task goes on."""
-        service, began, first = self._service, perf_counter(), True
+        service = self._service
+        times = self._times = service.timed()
         if service.sentence_events:
             await self._tell("result-generated", _spoken("sentence-begin", index, sentence))
         pieces = paced(tone(sentence, rate), rate, service.delays)
         async for sound in cut_oddly(pieces, service.odd):
-            if first:
-                service.answered_ms.append((perf_counter() - began) * 1000)
-                first = False
+            times.answers()
             if service.sentence_events:
                 await self._tell("result-generated", _spoken("sentence-synthesis", index, ""))
             await self._socket.send_bytes(sound)

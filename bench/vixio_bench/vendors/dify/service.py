@@ -119,13 +119,12 @@ class DifyService(VendorService):
         trouble: str,
     ) -> bool:
         """Send the events of an answer; return whether it came to its end."""
-        began, words = perf_counter(), self.reply(query)
+        times, words = self.timed(), self.reply(query)
         await answer.write(b"event: ping\n\n")
         await _send(answer, {"event": "agent_thought", "thought": "", **ids})
         await asyncio.sleep(self.delays.token)
         for number, piece in enumerate(deltas(words)):
-            if not number:
-                self.answered_ms.append((perf_counter() - began) * 1000)
+            times.answers()
             await _send(answer, {"event": self.kind, "answer": piece, **ids})
             match trouble if number else "":
                 case Trouble.CUT:
@@ -143,6 +142,7 @@ class DifyService(VendorService):
                     return False
         if trouble == REPLACED:
             await _send(answer, {"event": "message_replace", "answer": "I may not.", **ids})
+        times.last = perf_counter()
         if trouble != NO_LAST:
             usage = {"prompt_tokens": 12, "completion_tokens": len(words)}
             await _send(answer, {"event": "message_end", "metadata": {"usage": usage}, **ids})

@@ -101,11 +101,10 @@ class MiniMaxService(VendorService):
         trouble: str,
     ) -> bool:
         """Send the sound; return whether all of it was sent."""
-        rate, began = asked["audio_setting"]["sample_rate"], perf_counter()
+        rate, times = asked["audio_setting"]["sample_rate"], self.timed()
         whole, pieces = b"", paced(tone(asked["text"], rate), rate, self.delays)
         async for sound in cut_oddly(pieces, self.odd):
-            if not whole:
-                self.answered_ms.append((perf_counter() - began) * 1000)
+            times.answers()
             whole += sound
             await _send(answer, _sound(sound, 1))
             match trouble:
@@ -120,6 +119,7 @@ class MiniMaxService(VendorService):
                 case Trouble.GARBAGE:
                     await _send(answer, {"data": {"audio": "zz", "status": 1}})
                     return False
+        times.last = perf_counter()
         if trouble != NO_LAST:
             options = asked.get("stream_options", {})
             repeats = self.repeats or not options.get("exclude_aggregated_audio")

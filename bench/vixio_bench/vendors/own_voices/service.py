@@ -91,7 +91,7 @@ class OwnVoices(VendorService):
     async def _speak(
         self, request: web.Request, text: str, rate: int, *, header: bool
     ) -> web.StreamResponse:
-        trouble, began = self.trouble(), perf_counter()
+        trouble, times = self.trouble(), self.timed()
         if trouble == Trouble.BUSY:
             return web.Response(status=503, text="queue is full")
         if trouble == JSON:
@@ -112,16 +112,17 @@ class OwnVoices(VendorService):
                 if header:
                     await answer.write(_header(rate))
                 async for pcm in cut_oddly(paced(part, rate, self.delays), self.odd):
+                    times.answers()
                     await answer.write(pcm)
-                    if first:
-                        self.answered_ms.append((perf_counter() - began) * 1000)
-                    elif trouble == Trouble.CUT:
-                        cut(request)
-                        return answer
-                    elif trouble == Trouble.STALL:
-                        await asyncio.Event().wait()
+                    match "" if first else trouble:
+                        case Trouble.CUT:
+                            cut(request)
+                            return answer
+                        case Trouble.STALL:
+                            await asyncio.Event().wait()
                     first = False
             self.account.whole += 1
+            times.last = perf_counter()
             await answer.write_eof()
         except (ConnectionError, asyncio.CancelledError):
             self.account.cancelled += 1

@@ -134,7 +134,7 @@ class VolcengineService(VendorService):
         resources = ("seed-tts-1.0", "seed-tts-2.0", "seed-icl-1.0", "seed-icl-2.0")
         if refusal := self._refusal(request, resources):
             return refusal
-        began = perf_counter()
+        times = self.timed()
         if "X-Api-App-Key" in request.headers:
             self.violated("X-Api-App-Key instead of X-Api-App-Id")
         asked = (await request.json())["req_params"]
@@ -159,21 +159,22 @@ class VolcengineService(VendorService):
             async for sound in cut_oddly(
                 paced(tone(asked["text"], rate), rate, self.delays), self.odd
             ):
-                if first:
-                    self.answered_ms.append((perf_counter() - began) * 1000)
-                elif trouble == Trouble.CUT:
-                    cut(request)
-                    return answer
-                elif trouble == Trouble.STALL:
-                    await asyncio.Event().wait()
-                elif trouble == Trouble.ERROR:
-                    await answer.write(b'{"code":55000001,"message":"synthesis failed"}')
-                    return answer
-                elif trouble == Trouble.GARBAGE:
-                    await answer.write(b'{"code":0,"data":"?!"}')
+                times.answers()
+                match "" if first else trouble:
+                    case Trouble.CUT:
+                        cut(request)
+                        return answer
+                    case Trouble.STALL:
+                        await asyncio.Event().wait()
+                    case Trouble.ERROR:
+                        await answer.write(b'{"code":55000001,"message":"synthesis failed"}')
+                        return answer
+                    case Trouble.GARBAGE:
+                        await answer.write(b'{"code":0,"data":"?!"}')
                 first = False
                 body = {"code": 0, "message": "", "data": base64.b64encode(sound).decode()}
                 await answer.write(json.dumps(body).encode())  # no line's end between two
+            times.last = perf_counter()
             await answer.write(b'{"code":20000000,"message":"ok","data":null}\n')
             self.account.whole += 1
             await answer.write_eof()

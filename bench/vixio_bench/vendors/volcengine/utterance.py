@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from aiohttp import WSMsgType, web
 
-from vixio_bench.vendors.base import HEARD_RATE, Trouble, code_within, cut, prefixes, stall
+from vixio_bench.vendors.base import (
+    HEARD_RATE,
+    Times,
+    Trouble,
+    code_within,
+    cut,
+    prefixes,
+    stall,
+)
 from vixio_bench.vendors.volcengine.frames import client_frame, error_frame, full_server
 
 if TYPE_CHECKING:
@@ -45,6 +53,7 @@ class Utterance:
         self._pcm = bytearray()
         self._sequence = 0
         self._partials: asyncio.Task[None] | None = None
+        self._times: Times | None = None
 
     async def run(self) -> None:
         try:
@@ -83,6 +92,7 @@ class Utterance:
         """Take audio; return whether more may come."""
         service, (kind, flags, _, _, payload) = self._service, packet
         self._pcm += payload
+        self._times = self._times or service.timed()
         if kind != 2:
             service.violated(f"a frame of type {kind} within audio")
             return False
@@ -91,7 +101,7 @@ class Utterance:
         if len(self._pcm) > 12_000 and trouble in _WITHIN:
             return await self._break(trouble)
         if flags & 2:
-            await self._end(trouble)
+            await self._end(trouble, self._times)
             return False
         if self._partials is None and self._endpoint != "bigmodel_nostream":
             self._partials = asyncio.create_task(self._report())
@@ -136,10 +146,12 @@ class Utterance:
                 shown = steps[min(count, len(steps)) - 1]
                 if count == 2:
                     shown = shown[:-1] + "?"  # revised by the next one
+                if self._times is not None:
+                    self._times.answers()
                 await self._send(shown, last=False)
 
-    async def _end(self, trouble: str) -> None:
-        service, began = self._service, perf_counter()
+    async def _end(self, trouble: str, times: Times) -> None:
+        service, times.ended = self._service, perf_counter()
         if self._partials is not None:
             self._partials.cancel()
         if trouble == Trouble.STALL:
@@ -150,8 +162,8 @@ class Utterance:
             return
         await asyncio.sleep(service.delays.words)
         words = service.hear(bytes(self._pcm))
+        times.last = perf_counter()
         await self._send(words, last=trouble != NO_LAST)
-        service.answered_ms.append((perf_counter() - began) * 1000)
         service.account.whole += 1
 
     async def _send(self, words: str, *, last: bool) -> None:

@@ -128,17 +128,14 @@ class Voice:
         return True
 
     async def _talk(self, session: str, trouble: str) -> None:
-        service = self._service
+        service, times = self._service, None
         while (text := await self._texts.get()) is not None:
-            began = perf_counter()
+            times = service.timed()
             if service.sentence_events:
                 await self._send_sentence(350, session, text)
-            sent = 0
             pieces = paced(tone(text, self._rate), self._rate, service.delays)
             async for sound in cut_oddly(pieces, service.odd):
-                if not sent:
-                    service.answered_ms.append((perf_counter() - began) * 1000)
-                sent += len(sound)
+                times.answers()
                 await self._send(352, session, sound, sound=True)
                 match trouble:
                     case Trouble.CUT:
@@ -164,6 +161,8 @@ class Voice:
                 await self._send_sentence(351, session, text)
         self._session = ""
         service.account.whole += 1
+        if times is not None:
+            times.last = perf_counter()
         await self._send(152, session, b'{"status_code":20000000,"message":"ok"}')
 
     async def _cancel(self) -> None:

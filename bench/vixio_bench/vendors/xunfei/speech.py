@@ -72,7 +72,7 @@ class Speech:
     async def _speak(self, asked: dict[str, Any], trouble: str) -> bool:
         service = self._service
         text = base64.b64decode(asked["payload"]["text"]["text"]).decode()
-        rate, began = asked["parameter"]["tts"]["audio"]["sample_rate"], perf_counter()
+        rate, times = asked["parameter"]["tts"]["audio"]["sample_rate"], service.timed()
         made = [each async for each in paced(tone(text, rate), rate, NO_DELAYS)]
         made = _oddly(made) if service.odd else made
         frames = [
@@ -89,8 +89,9 @@ class Speech:
             for number in range(1, len(frames) - 1, 2):
                 frames[number], frames[number + 1] = frames[number + 1], frames[number]
         await asyncio.sleep(service.delays.audio)
-        service.answered_ms.append((perf_counter() - began) * 1000)
         for number, frame in enumerate(frames):
+            times.answers()
+            times.last = perf_counter()
             if not (trouble == LOST and number == 2):
                 await self._send(frame, 0)
             if number == len(frames) - 2 and trouble == NO_LAST:

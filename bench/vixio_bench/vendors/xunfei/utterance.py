@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from aiohttp import WSMsgType, web
 
-from vixio_bench.vendors.base import HEARD_RATE, Trouble, code_within, cut, prefixes, stall
+from vixio_bench.vendors.base import (
+    HEARD_RATE,
+    Times,
+    Trouble,
+    code_within,
+    cut,
+    prefixes,
+    stall,
+)
 
 if TYPE_CHECKING:
     from vixio_bench.vendors.xunfei.service import XunfeiService
@@ -43,6 +51,7 @@ class Utterance(ABC):
         self._number = 0
         self._trouble = ""
         self._partials: asyncio.Task[None] | None = None
+        self._times: Times | None = None
 
     @abstractmethod
     def first(self, message: dict[str, Any]) -> int:
@@ -100,11 +109,12 @@ class Utterance(ABC):
         if len(pcm) * 4 / 3 > MAX_FRAME:
             service.violated("a frame that is too long")
         self._frames += 1
+        times = self._times = self._times or service.timed()
         self._pcm += pcm
         if len(self._pcm) > 12_000 and self._trouble and not await self._break():
             return False
         if status == 2:
-            await self._end()
+            await self._end(times)
             return False
         return True
 
@@ -129,10 +139,12 @@ class Utterance(ABC):
             if words:
                 count += 1
                 steps = prefixes(words, 4)
+                if self._times is not None:
+                    self._times.answers()
                 await self._send(steps[min(count, len(steps)) - 1], 1)
 
-    async def _end(self) -> None:
-        service, began = self._service, perf_counter()
+    async def _end(self, times: Times) -> None:
+        service, times.ended = self._service, perf_counter()
         if self._partials is not None:
             self._partials.cancel()
             await asyncio.gather(self._partials, return_exceptions=True)
@@ -142,10 +154,10 @@ class Utterance(ABC):
         await asyncio.sleep(service.delays.words)
         words = service.hear(bytes(self._pcm))
         half = len(words) // 2
+        times.last = perf_counter()
         await self._send(words[:half], 1)
         await self._send(words[half:], 1 if self._trouble == NO_LAST else 2, replaces=False)
         if self._trouble != NO_LAST:
-            service.answered_ms.append((perf_counter() - began) * 1000)
             service.account.whole += 1
 
     async def _send(self, words: str, status: int, *, replaces: bool = True) -> None:
