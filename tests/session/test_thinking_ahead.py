@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.session.conversation import Conversation, on_virtual_time
-from vixio.core.chunk import Abort, ListenMode, ListenStart
+from vixio.core.chunk import Abort, Alternative, ListenMode, ListenStart
 from vixio.core.device import DeviceProfile
 from vixio.core.errors import ProviderError
 from vixio.core.history import AssistantMessage, UserMessage
@@ -50,9 +50,10 @@ def talking(
 
 async def answered(talk: Conversation) -> float:
     """Have the user say something; return the seconds from the end of the turn to the answer."""
+    before = len(talk.device.all("stop"))
     talk.listen()
     await talk.say()
-    await talk.device.wait_for("stop")
+    await talk.device.wait_for("stop", before + 1)
     await asyncio.sleep(0)
     return talk.ended[-1].since_turn_end()["first_audio"] / 1000
 
@@ -313,3 +314,63 @@ async def test_a_device_that_sends_no_silence_is_thought_about_too() -> None:
         await asyncio.sleep(0)
         assert counted(talk) == (1, 1, 0)
         assert talk.ended[0].since_turn_end()["first_audio"] <= 30
+
+
+def foretelling(words: Sequence[str | Recognition], words_per_second: float = 10.0) -> Conversation:
+    """Return a conversation with a recogniser that has partial words, and takes 0.15 s for all."""
+    talk = talking(agent=answering(0.4))
+    talk.asr.script = list(words)
+    talk.asr.delay, talk.asr.words_per_second = 0.15, words_per_second
+    return talk
+
+
+@on_virtual_time
+async def test_partial_words_that_were_right_before_are_answered_at_once() -> None:
+    talk = foretelling(["good morning", "good evening"])
+    async with talk.running():
+        first, second = await answered(talk), await answered(talk)
+        assert abs(first - second - 0.15) <= 0.02
+        assert counted(talk) == (2, 2, 0)
+        assert talk.counters.get("asr.early_partial") == 1
+        assert talk.device.texts() == ["You said good morning.", "You said good evening."]
+
+
+@on_virtual_time
+async def test_they_are_not_where_they_were_not_all_the_words() -> None:
+    talk = foretelling(["who has put it there again"], words_per_second=2.0)
+    async with talk.running():
+        for _ in range(3):
+            await answered(talk)
+        assert counted(talk) == (3, 3, 0)
+        assert talk.counters.get("asr.early_partial") == 0
+
+
+@on_virtual_time
+async def test_an_answer_to_partial_words_is_dropped_where_they_are_not_all() -> None:
+    talk = foretelling(["good morning", "a b c d e f g h i j k l m n o p q r s t u v w"])
+    async with talk.running():
+        await answered(talk)
+        await answered(talk)
+        assert counted(talk) == (3, 2, 1)
+        assert talk.device.texts()[1] == f"You said {talk.asr.script[1]}."
+        assert len(talk.history.items()) == 4
+
+
+@on_virtual_time
+async def test_nor_where_more_is_known_of_the_words_in_the_end() -> None:
+    """Their language, the mood, or that another thing may have been said."""
+    maybe = tuple(Alternative(f"in {each} minutes", each, (each,)) for each in ("two", "ten"))
+    for more in (
+        Recognition("hello", language="de"),
+        Recognition("hello", emotion="sad"),
+        Recognition("hello", alternatives=maybe),
+    ):
+        talk = foretelling([Recognition("hello"), more])
+        async with talk.running():
+            await answered(talk)
+            await speaks(talk, 1.0, 1.0)
+            await asyncio.sleep(3)
+            begun, taken, dropped = counted(talk)
+            assert talk.counters.get("asr.early_partial") == 1
+            assert dropped == 1
+            assert begun == taken + dropped

@@ -175,6 +175,7 @@ class PartialTranscript(Chunk):
 class EarlyTranscript(Chunk):
     """What the ASR heard up to a TurnPaused: the Transcript of the turn if nothing follows.
 
+    Before it perhaps the partial words, where those of the pause before were all of them.
     ``text`` is empty if it is not known. ``completeness``: whether the user has more to say.
     """
 

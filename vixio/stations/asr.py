@@ -35,6 +35,7 @@ from vixio.core.timeouts import Timeouts
 from vixio.core.tools.types import ToolDefinition
 from vixio.core.turns.completeness import completeness
 from vixio.core.well_formed import well_formed
+from vixio.core.whole_phrases import bare
 from vixio.providers.asr import ASRProvider, ASRStream, SpeechHints
 from vixio.providers.health import Watch
 from vixio.stations.failure import turn_failure
@@ -144,6 +145,8 @@ class ASRStation(ListeningStation):
         self._current: _Utterance | None = None
         self._running: dict[int, _Utterance] = {}
         self._newest = 0
+        self._foretold, self._language = False, ""
+        """Whether the partial words of the last pause were all of them, and their language."""
         self._unwatch: Callable[[], None] = lambda: None
 
     def bind(self, context: StationContext, emit: Emit) -> None:
@@ -326,6 +329,11 @@ class ASRStation(ListeningStation):
         if self._asr.closed_vocabulary:
             await self.context.tools_ready(turn_id)
         utterance.stream = None
+        if self._foretold and (words := self._cleaned(stream.partial)) and turn_id == self._newest:
+            # They were right before, so an answer need not wait for the recogniser to say it.
+            self.context.counters.add("asr.early_partial")
+            known = completeness(words, self._language or self.context.language)
+            await self.emit((EarlyTranscript(turn_id, words, self._language, "", known),))
         work = asyncio.ensure_future(self._finish_early(stream, turn_id))
         work.add_done_callback(lambda _: utterance.changed.set())
         told = False
@@ -350,8 +358,11 @@ class ASRStation(ListeningStation):
             await cancel_and_wait(work)
 
     async def _finish_early(self, stream: ASRStream, turn_id: int) -> Transcript:
+        words = bare(self._cleaned(stream.partial))
         await self._bounded(stream.feed(EARLY_SILENCE), "progress", self._timeouts.asr_feed)
-        return await self._finish(stream, turn_id)
+        heard = await self._finish(stream, turn_id)
+        self._foretold, self._language = words == bare(heard.text) != "", heard.language
+        return heard
 
     async def _tell_early(self, heard: Transcript) -> None:
         turn_id, text, language = heard.turn_id, heard.text, heard.language

@@ -43,7 +43,8 @@ class AnswerAhead:
         ours = self.turn
         return (
             not (self._failed or self._dropped)
-            and (ours.turn_id, ours.language) == (turn.turn_id, turn.language)
+            and (ours.turn_id, ours.language, ours.emotion)
+            == (turn.turn_id, turn.language, turn.emotion)
             and turn.understood
             and bare(ours.text) == bare(turn.text)
         )
@@ -107,14 +108,17 @@ class ThinkingAhead:
         self._answer: AnswerAhead | None = None
 
     def begin(self, early: EarlyTranscript, engine: Engine) -> None:
-        """Begin to answer what was heard so far, unless the user has more to say."""
+        """Begin to answer what was heard so far, unless the user has more to say.
+
+        An answer to the same words goes on: it was begun with partial ones.
+        """
+        turn = UserTurn(early.turn_id, early.text, language=early.language, emotion=early.emotion)
+        if self._answer is not None and self._answer.answers(turn):
+            return
         self.drop()
         if early.completeness is not Completeness.INCOMPLETE and getattr(
             engine, "answers_ahead", False
         ):
-            turn = UserTurn(
-                early.turn_id, early.text, language=early.language, emotion=early.emotion
-            )
             self._answer = AnswerAhead(turn, engine, self._context)
 
     def take(self, turn: UserTurn) -> AnswerAhead | None:

@@ -286,6 +286,8 @@ class Dialogue:
                 free = self._slot.reply is None and not self.waiting and not self._over
                 if text and free and self._answers.would_ask(text):
                     self._ahead.begin(chunk, self.engine)
+                else:
+                    self._ahead.drop()
                 self._post(self._may_end)  # before another packet comes
             case TurnResumed():
                 self._ahead.drop()
