@@ -60,3 +60,12 @@ def sets(arguments: Sequence[str]) -> None:
     from vixio_bench.sets import main
 
     sys.exit(main(list(arguments)))
+
+
+@bench.command(context_settings=_PASSED_ON, add_help_option=False)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def vendors(arguments: Sequence[str]) -> None:
+    """What the clients of services in China add to their time."""
+    from vixio_bench.vendor_times.report import main
+
+    sys.exit(main(list(arguments)))

@@ -121,6 +121,18 @@ def test_the_benchmark_of_conversations(tmp_path: Path) -> None:
     assert home.unexpected() == []
 
 
+def test_the_benchmark_of_vendors(tmp_path: Path) -> None:
+    home = PrivateHome(tmp_path)
+    output = tmp_path / "output"
+    command = (VIXIO, "bench", "vendors", "--only", "overhead", "--repeat", "1")
+    with traced(command, cwd=home.work, environment=home.environment, output=output) as run:
+        contacts = run.wait(SECONDS)
+    assert run.process.returncode in (0, 1), "a traced machine may miss a mark"
+    assert "| knowledge | ragflow |" in output.read_text(encoding="utf-8")
+    assert contacts == []
+    assert home.unexpected() == []
+
+
 def test_a_program_that_uses_vixio(tmp_path: Path) -> None:
     home = PrivateHome(tmp_path)
     output = tmp_path / "output"

@@ -121,6 +121,7 @@ ELSEWHERE = {
     "demo": "takes half a minute of talking: test_nothing_leaves.py",
     "bench load": "takes a quarter of a minute: test_nothing_leaves.py",
     "bench conversation": "talks for a quarter of a minute: test_nothing_leaves.py",
+    "bench vendors": "takes a third of a minute: test_nothing_leaves.py",
 }
 """Commands with a trace of their own."""
 

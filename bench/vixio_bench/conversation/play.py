@@ -31,7 +31,7 @@ class Outcome:
     ``turn_ms``: to the end of the turn, by the server. ``cut``: an answer began before the user had
     finished. ``right``: it was an answer to what was expected.
     ``clipped_ms``, ``gap_ms``: of the answers' sound, not heard, and silent in between. ``heard``:
-    the words that the device showed.
+    the words that the device showed. ``voice_end``: when the last voice was over, by the clock.
     """
 
     situation: Situation
@@ -42,6 +42,7 @@ class Outcome:
     gap_ms: float
     heard: str = ""
     turn_ms: float | None = None
+    voice_end: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ class Played:
 
 
 COUNTED: Final = (
-    *("turn.ahead", "turn.ahead_taken", "turn.ahead_dropped"),
+    *("turn.ahead", "turn.ahead_taken", "turn.ahead_dropped", "asr.early_partial"),
     *("model.tokens.input", "model.tokens.output"),
 )
 """Counters of the server that belong to the figures."""
@@ -65,10 +66,11 @@ async def play(
     devices: int,
     tell: Callable[[], None],
     providers: Providers | None = None,
+    sections: Mapping[str, Any] | None = None,
 ) -> Played:
     """Play all; ``listening``: settings of that section. ``tell`` is called after each.
 
-    ``providers``: in the place of the default set.
+    ``providers``: in the place of the default set. ``sections``: further ones of the settings.
 
     Raises VixioError if the server cannot work, DeviceError if a device is refused.
     """
@@ -93,7 +95,7 @@ async def play(
                 outcomes[number] = outcome
                 tell()
 
-    async with running(listening, providers) as (server, url):
+    async with running(listening, providers, sections=sections) as (server, url):
         server.events.attach(happened)
         async with asyncio.TaskGroup() as group:
             for _ in range(devices):
@@ -143,4 +145,5 @@ def judge(situation: Situation, voice_end: float, replies: Sequence[Reply]) -> O
         clipped_ms=sum(each.clipped_ms for each in replies),
         gap_ms=sum(each.gap_ms for each in replies),
         heard=(last.stt or "") if last is not None else "",
+        voice_end=voice_end,
     )

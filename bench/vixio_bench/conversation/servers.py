@@ -15,10 +15,12 @@ async def running(
     listening: Mapping[str, Any],
     providers: Providers | None = None,
     timeouts: Mapping[str, float] | None = None,
+    sections: Mapping[str, Any] | None = None,
 ) -> AsyncIterator[tuple[Server, str]]:
     """Run a server with the default set, or ``providers`` in its place; yield it and its address.
 
-    ``listening``, ``timeouts``: of the settings. Raises VixioError if it cannot work.
+    ``listening``, ``timeouts`` and further ``sections``: of the settings. Raises VixioError if it
+    cannot work.
     """
     settings = Settings.model_validate(
         {
@@ -28,6 +30,7 @@ async def running(
             "api": {"enabled": False},
             "listening": dict(listening),
             "timeouts": dict(timeouts or {}),
+            **(sections or {}),
         }
     )
     async with Server(settings, providers or Providers()) as server:

@@ -71,7 +71,7 @@ class Child:
 
 async def start_server(hub: Hub, plan: ServerPlan) -> Child:
     """Start a server; returns when devices can connect. ``plan.line`` is of this hub."""
-    return await _start(
+    return await start_process(
         hub,
         "vixio_bench.load.server",
         plan.to_json(),
@@ -90,7 +90,7 @@ async def start_generators(hub: Hub, count: int, cores: Sequence[int]) -> list[C
     return list(
         await asyncio.gather(
             *(
-                _start(hub, "vixio_bench.load.generator", plan.to_json(), "generator", index)
+                start_process(hub, "vixio_bench.load.generator", plan.to_json(), "generator", index)
                 for index, plan in enumerate(plans)
             )
         )
@@ -100,13 +100,13 @@ async def start_generators(hub: Hub, count: int, cores: Sequence[int]) -> list[C
 async def start_services(hub: Hub, providers: str, tool: str, cores: Sequence[int]) -> Child:
     """Start the stand-ins, on the last of ``cores`` if there are any."""
     plan = ServicesPlan(hub.line("services"), providers, tuple(cores[-1:]), tool)
-    return await _start(hub, "vixio_bench.load.services.main", plan.to_json(), "services", 0)
+    return await start_process(hub, "vixio_bench.load.services.main", plan.to_json(), "services", 0)
 
 
-async def _start(
+async def start_process(
     hub: Hub, module: str, argument: str, role: str, index: int, kept: Sequence[int] = ()
 ) -> Child:
-    """``kept``: descriptors that the process gets."""
+    """Start a module of ours, which calls in as ``role``; ``kept``: descriptors that it gets."""
     started = time.monotonic()
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", module, argument, pass_fds=kept

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any, Final
 
 from aiohttp import web
@@ -56,7 +57,7 @@ class KnowledgeService(VendorService):
         return None
 
     async def _ragflow(self, request: web.Request) -> web.StreamResponse:
-        asked = await request.json()
+        asked, times = await request.json(), self.timed()
         self.asked.append(asked)
         if request.headers.get("Authorization") != f"Bearer {KEY}":
             body = {"code": 109, "message": "Authentication error: API key is invalid!"}
@@ -84,10 +85,12 @@ class KnowledgeService(VendorService):
             }
             for score, document in found[: asked["page_size"]]
         ]
+        times.first = times.last = perf_counter()
         return web.json_response({"code": 0, "data": {"chunks": chunks, "total": len(chunks)}})
 
     async def _dify(self, request: web.Request) -> web.StreamResponse:
         asked, dataset = await request.json(), request.match_info["dataset"]
+        times = self.timed()
         self.asked.append(asked)
         if request.headers.get("Authorization") != f"Bearer {KEY}":
             body = {"code": "unauthorized", "message": "Access token is invalid", "status": 401}
@@ -106,4 +109,5 @@ class KnowledgeService(VendorService):
             for score, document in self._found(dataset, asked["query"])[: model["top_k"]]
         ]
         query = {"content": asked["query"]}
+        times.first = times.last = perf_counter()
         return web.json_response({"query": query, "records": records})

@@ -38,14 +38,14 @@ class OwnVoices(VendorService):
 
     def url(self, preset: str) -> str:
         """As the settings have it."""
-        return self.http + _PATHS[preset]
+        return self.http + PATHS[preset]
 
     def routes(self) -> list[web.AbstractRouteDef]:
         return [
-            web.post(_PATHS["gpt-sovits"], self._sovits),
-            web.post(_PATHS["index-tts"], self._index),
-            web.post(_PATHS["cosyvoice"], self._cosyvoice),
-            web.post(_PATHS["fish-speech"], self._fish),
+            web.post(PATHS["gpt-sovits"], self._sovits),
+            web.post(PATHS["index-tts"], self._index),
+            web.post(PATHS["cosyvoice"], self._cosyvoice),
+            web.post(PATHS["fish-speech"], self._fish),
         ]
 
     async def _sovits(self, request: web.Request) -> web.StreamResponse:
@@ -130,7 +130,7 @@ class OwnVoices(VendorService):
         return answer
 
 
-_PATHS: Final = {
+PATHS: Final = {
     "gpt-sovits": "/tts",
     "index-tts": "/index/tts",
     "cosyvoice": "/inference_sft",
