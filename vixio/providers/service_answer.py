@@ -150,6 +150,10 @@ def explained(error: Exception, service: Service, timeout: float) -> ProviderErr
 
 def _cause(error: Exception) -> str:
     """Return what happened, without the client's own words around it."""
+    import aiohttp
+
+    if isinstance(error, aiohttp.ClientPayloadError):
+        return "it is not complete"
     cause = getattr(error, "os_error", None) or error
     number = getattr(cause, "errno", None)
     if isinstance(number, int) and number > 0:  # asyncio's own words quote a tuple of Python
