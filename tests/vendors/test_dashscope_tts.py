@@ -10,6 +10,7 @@ from tests.support.waiting import until
 from tests.vendors.dashscope import QWEN_TTS, voice
 from tests.vendors.replies import TEXTS, reply, say_some
 from vixio.core.errors import ProviderError, ProviderUnavailable
+from vixio.providers import service_socket
 from vixio.testing.contract.tts import say
 from vixio_bench.vendors.base import Trouble, tone
 from vixio_bench.vendors.dashscope.service import DashScopeService
@@ -58,7 +59,11 @@ async def test_a_sentence_without_an_end_is_spoken(model: str) -> None:
 @pytest.mark.parametrize(
     ("model", "kept"), [(MODELS[0], True), (MODELS[0], False), (QWEN_TTS, False)]
 )
-async def test_an_interrupted_reply_leaves_the_vendor_at_once(model: str, kept: bool) -> None:
+async def test_an_interrupted_reply_leaves_the_vendor_at_once(
+    model: str, kept: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if kept:
+        monkeypatch.setattr(service_socket, "CALLED_OFF_S", 60.0)  # however slow the machine is
     async with DashScopeService() as service:
         service.cancels = kept
         tts = voice(service, model=model)
@@ -70,6 +75,7 @@ async def test_an_interrupted_reply_leaves_the_vendor_at_once(model: str, kept: 
         await turn.leave()
         await until(lambda: service.account.cancelled == 1)
         await until(lambda: service.account.open == kept)
+        await until(lambda: len(tts.sockets._idle) == kept)
         assert await reply(tts, TEXTS[2]) == [tone(TEXTS[2], RATE)]
         assert service.account.connections == (1 if kept else 2)
         await tts.close()
