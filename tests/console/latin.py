@@ -18,8 +18,9 @@ NAMES: Final = frozenset(
         "Anna Bedroom Kitchen Python admin butler "
         "espeak phrasebook pocketsphinx silero sherpa onnx kokoro openai litellm funasr moonshine "
         "whisper ten edge piper combined fallback "
-        "DashScope DeepSeek Edge Home Assistant GLM Joe Kimi Kokoro Moonshine Moonshot Ollama "
-        "OpenAI PocketSphinx Qwen SenseVoice SiliconFlow Studio Whisper bigmodel eSpeak llama vLLM "
+        "Ark DashScope DeepSeek Doubao Edge Home Assistant GLM Joe Kimi Kokoro Moonshine Moonshot "
+        "Ollama OpenAI PocketSphinx Qwen SenseVoice SiliconFlow Studio Whisper bigmodel eSpeak "
+        "llama vLLM "
         # Languages by the names that they give themselves, cut at the letters with accents.
         "English Deutsch Espa Fran ais Italiano Portugu",
     )

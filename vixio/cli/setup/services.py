@@ -71,7 +71,7 @@ SERVICES: Final[tuple[Service, ...]] = (
     ),
     Service(
         name="ark",
-        title="火山方舟 (Volcengine Ark, Doubao)",
+        title="Doubao (Ark, 火山方舟)",
         base_url="https://ark.cn-beijing.volces.com/api/v3",
         key="ARK_API_KEY",
         model="doubao-seed-1-6-flash-250828",
