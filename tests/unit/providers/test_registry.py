@@ -71,7 +71,7 @@ def test_the_module_is_imported_when_it_is_asked_for(monkeypatch: pytest.MonkeyP
         ),
         (
             "fallback",
-            r"fallback is an agent, write it under `agent:`; a voice goes here \(.*sherpa-onnx\)",
+            r"fallback is an agent, write it under `agent:`; a voice goes here \(.*sherpa-onnx",
         ),
         ("zzz", r"there is no tts provider 'zzz' \(known:"),
     ],
