@@ -57,7 +57,7 @@ def told(text: str) -> tuple[str, ...]:
 
 
 async def tell_a_story(delay_ms: float, echo_db: float) -> list[str]:
-    """Ask for the story, then for something else; return the answers."""
+    """Ask for the story, then for something else; return the answers, none if the story was cut."""
     asr = ScriptedASR(["tell a story", *["and now"] * 9])
     async with serving(asr=asr, agent=ScriptedAgentBackend(told)) as server:
         config = server.device(
@@ -66,13 +66,15 @@ async def tell_a_story(delay_ms: float, echo_db: float) -> list[str]:
         async with SimulatedDevice(config) as device:
             reply = await device.ask("tell a story")
             assert device.stt_texts[0] == "tell a story"
-            if reply.text == STORY:
+            # Cut in its last sentence it has its whole text, and packets that are never heard.
+            whole = reply.text == STORY and reply.clipped_ms == reply.too_early_ms
+            if whole:
                 assert_played_well(reply)
                 await device.ask("something else")
             assert_nothing_wrong(device)
         assert server.count("xiaozhi.echo.failed") == 0
         assert server.count("session.audio_ignored") == 0
-    return [each.text for each in device.replies]
+    return [each.text for each in device.replies] if whole else []
 
 
 @pytest.mark.parametrize(("delay_ms", "echo_db"), [(80, -12.0), (240, -6.0), (400, -6.0)])
