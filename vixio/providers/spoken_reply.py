@@ -8,15 +8,19 @@ events, and where it has none by the length of the texts.
 from __future__ import annotations
 
 import asyncio
+import ssl
 from abc import abstractmethod
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from vixio.core.audio import BYTES_PER_SAMPLE, pcm_seconds
 from vixio.core.errors import ProviderError, ProviderTimeout, as_provider_error
+from vixio.core.streams import closing
 from vixio.core.tasks import cancel_and_wait
+from vixio.providers.service_client import authorities
+from vixio.providers.service_socket import SocketPool
 from vixio.providers.spoken_text import clean, cost, split
 from vixio.providers.tts import TTSProvider
 
@@ -310,3 +314,60 @@ class SpokenReply(TTSProvider):
 
 def _letters(text: str) -> str:
     return "".join(each for each in text.lower() if each.isalnum())
+
+
+class ReplyVoice(TTSProvider):
+    """A voice that speaks each reply in one session.
+
+    ``sockets``: its connections, to an address that is ``secure`` or not. ``replies``: those that
+    have a session.
+    """
+
+    def __init__(
+        self, name: str, sample_rate: int, sockets: SocketPool[Any], *, secure: bool
+    ) -> None:
+        self.name, self.sample_rate, self.sockets = name, sample_rate, sockets
+        self.pace = Pace()
+        self.replies: set[SpokenReply] = set()
+        self.context: ssl.SSLContext | None = None
+        self._secure, self._started = secure, False
+
+    @abstractmethod
+    def headers(self) -> Mapping[str, str]:
+        """Return who asks. Raises ProviderUnavailable without a key."""
+
+    @abstractmethod
+    def turn(self) -> SpokenReply:
+        """Return the voice of one reply, which is one session."""
+
+    async def start(self) -> None:
+        """Read the certificates, in a thread. Raises ProviderUnavailable without a key."""
+        self.sockets.check()
+        self.headers()
+        if not self._started and self._secure:
+            self.context = await asyncio.to_thread(authorities)
+        self._started = True
+
+    async def synthesize(self, text: str, *, language: str = "") -> AsyncIterator[bytes]:
+        """Speak a text that is a reply of its own. Raises ProviderError."""
+        self.check()
+        reply = self.turn()
+        try:
+            async with closing(reply.synthesize(text, language=language)) as speech:
+                async for pcm in speech:
+                    yield pcm
+        finally:
+            await reply.leave()
+
+    async def close(self) -> None:
+        """Fail the speech in progress, and close the connections. Idempotent."""
+        gone = ProviderError(self.name, "the provider is closed", retryable=False)
+        for reply in list(self.replies):
+            reply.failed(gone)
+        await self.sockets.close()
+
+    def check(self) -> None:
+        """Raise ProviderError before :meth:`start` and after :meth:`close`."""
+        self.sockets.check()
+        if not self._started:
+            raise ProviderError(self.name, "it is not started", retryable=False)

@@ -20,6 +20,7 @@ from vixio.providers.openai_agent.hosted import (
     HostedModel,
     HostedSettings,
     Variables,
+    counted,
     filled,
     said,
     server,
@@ -92,7 +93,10 @@ class CozeModel(HostedModel):
                         case "conversation.chat.created" | "conversation.chat.in_progress":
                             chat = str(event.get("id") or chat)
                         case "conversation.chat.requires_action":
-                            calls, use = _calls(event), _use(event)
+                            calls, use = (
+                                _calls(event),
+                                _use(event),
+                            )
                             break
                         case "conversation.chat.completed":
                             use = _use(event)
@@ -236,11 +240,7 @@ def _of_code(code: int, message: str) -> ProviderError:
 
 
 def _use(event: Mapping[str, Any]) -> ModelUse:
-    usage = event.get("usage")
-    usage = usage if isinstance(usage, dict) else {}
-    counts = (usage.get(name) for name in ("input_count", "output_count"))
-    given, made = (each if isinstance(each, int) else 0 for each in counts)
-    return ModelUse("", given, made)
+    return counted(event.get("usage"), "input_count", "output_count")
 
 
 def _create(settings: CozeAgentSettings) -> HostedBackend:

@@ -5,24 +5,19 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
-import ssl
 import uuid
 from abc import abstractmethod
-from collections.abc import AsyncIterator
 from typing import Any, Final
 
 from vixio.core.errors import ProviderError
-from vixio.core.streams import closing
 from vixio.providers.dashscope import messages
 from vixio.providers.dashscope.errors import refused
 from vixio.providers.dashscope.messages import Link, ServerMessage
 from vixio.providers.dashscope.settings import NAME, DashScopeTTSSettings
 from vixio.providers.registry import ProviderFactory
-from vixio.providers.service_client import authorities
 from vixio.providers.service_errors import Service
 from vixio.providers.service_socket import Endpoint, SocketPool, open_socket
-from vixio.providers.spoken_reply import Pace, SpokenReply
-from vixio.providers.tts import TTSProvider
+from vixio.providers.spoken_reply import ReplyVoice, SpokenReply
 
 LONGEST: Final = 2_000
 """Characters of a text that is sent at once; the vendor takes 20,000."""
@@ -40,32 +35,22 @@ _MOODS: Final = {
 """The vendor's emotions by ours; the voice is neutral with all others."""
 
 
-class DashScopeTTSProvider(TTSProvider):
+class DashScopeTTSProvider(ReplyVoice):
     """Voices of both protocols."""
-
-    name = NAME
 
     def __init__(self, settings: DashScopeTTSSettings | None = None) -> None:
         self.settings = settings = settings or DashScopeTTSSettings()
-        self.sample_rate = settings.sample_rate
-        self.pace = Pace()
-        self.replies: set[DashScopeReply] = set()
-        self.sockets = SocketPool[Link](
+        sockets = SocketPool[Link](
             NAME,
             keep=0 if settings.realtime else settings.kept,
             keep_s=settings.keep,
             most=settings.concurrency,
         )
-        self._context: ssl.SSLContext | None = None
-        self._started = False
+        secure = settings.address.startswith("wss")
+        super().__init__(NAME, settings.sample_rate, sockets, secure=secure)
 
-    async def start(self) -> None:
-        """Read the certificates, in a thread. Raises ProviderUnavailable without a key."""
-        self.sockets.check()
-        self.settings.headers("tts")
-        if not self._started and self.settings.address.startswith("wss"):
-            self._context = await asyncio.to_thread(authorities)
-        self._started = True
+    def headers(self) -> dict[str, str]:
+        return self.settings.headers("tts")
 
     async def verify(self) -> bool:
         """Begin a reply, which shows that key, model and voice are right. Raises ProviderError."""
@@ -85,38 +70,14 @@ class DashScopeTTSProvider(TTSProvider):
         """Return the voice of one reply."""
         return (SessionReply if self.settings.realtime else TaskReply)(self)
 
-    async def synthesize(self, text: str, *, language: str = "") -> AsyncIterator[bytes]:
-        """Speak a text that is a reply of its own. Raises ProviderError."""
-        self.check()
-        reply = self.turn()
-        try:
-            async with closing(reply.synthesize(text, language=language)) as speech:
-                async for pcm in speech:
-                    yield pcm
-        finally:
-            await reply.leave()
-
-    async def close(self) -> None:
-        """Fail the speech in progress, and close the connections. Idempotent."""
-        gone = ProviderError(NAME, "the provider is closed", retryable=False)
-        for reply in list(self.replies):
-            reply.failed(gone)
-        await self.sockets.close()
-
-    def check(self) -> None:
-        """Raise ProviderError before :meth:`start` and after :meth:`close`."""
-        self.sockets.check()
-        if not self._started:
-            raise ProviderError(NAME, "it is not started", retryable=False)
-
     async def connected(self) -> Link:
         """Return a new connection. Raises ProviderError."""
         settings, link = self.settings, Link("tts")
         endpoint = Endpoint(
             Service(NAME, "tts"),
             settings.address,
-            settings.headers("tts"),
-            context=self._context,
+            self.headers(),
+            context=self.context,
             connect_timeout=settings.connect_timeout,
             refused=refused,
         )

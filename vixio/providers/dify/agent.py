@@ -19,6 +19,7 @@ from vixio.providers.openai_agent.hosted import (
     HostedModel,
     HostedSettings,
     Variables,
+    counted,
     filled,
     said,
     server,
@@ -193,10 +194,7 @@ def _rest(words: str, whole: str) -> str:
 def _use(event: Mapping[str, Any]) -> ModelUse:
     metadata = event.get("metadata")
     usage = metadata.get("usage") if isinstance(metadata, dict) else None
-    usage = usage if isinstance(usage, dict) else {}
-    counts = (usage.get(name) for name in ("prompt_tokens", "completion_tokens"))
-    given, made = (each if isinstance(each, int) else 0 for each in counts)
-    return ModelUse("", given, made)
+    return counted(usage, "prompt_tokens", "completion_tokens")
 
 
 def _create(settings: DifyAgentSettings) -> HostedBackend:

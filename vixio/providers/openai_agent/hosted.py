@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from pydantic import Field, SecretStr
 
 from vixio.core.errors import ProviderError, ProviderUnavailable
+from vixio.core.metrics import ModelUse
 from vixio.providers.openai_agent.backend import SharedModelBackend
 from vixio.providers.openai_agent.conversations import Conversations
 from vixio.providers.openai_agent.model import ModelCall, ModelStream, text_of
@@ -99,6 +100,15 @@ def said(call: ModelCall) -> str:
             break
         texts.append(text_of(item["content"]))
     return "\n".join(reversed(texts))
+
+
+def counted(usage: object, given: str, made: str) -> ModelUse:
+    """Return the tokens that a service counts under two names; 0 where it does not say."""
+    counts = usage if isinstance(usage, dict) else {}
+    asked, answered = (
+        each if isinstance(each := counts.get(name), int) else 0 for name in (given, made)
+    )
+    return ModelUse("", asked, answered)
 
 
 def filled(template: Mapping[str, str], call: ModelCall) -> dict[str, str]:

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import ssl
 import uuid
-from collections.abc import AsyncIterator
 from typing import Any, Final
 
 from vixio.core.errors import ProviderError, ProviderTimeout
-from vixio.core.streams import closing
 from vixio.providers.registry import ProviderFactory
-from vixio.providers.service_client import authorities
 from vixio.providers.service_errors import Service
 from vixio.providers.service_socket import Endpoint, ServiceSocket, SocketPool, open_socket
 from vixio.providers.service_socket import Frame as Sent
-from vixio.providers.spoken_reply import Pace, SpokenReply
+from vixio.providers.spoken_reply import ReplyVoice, SpokenReply
 from vixio.providers.tts import TTSProvider
 from vixio.providers.volcengine import frames
 from vixio.providers.volcengine.errors import OK, of_code, refused
@@ -31,74 +27,35 @@ LONGEST: Final = 1_000
 """Characters of a text that is sent at once."""
 
 
-class VolcengineTTSProvider(TTSProvider):
+class VolcengineTTSProvider(ReplyVoice):
     """Voices of the bidirectional interface."""
 
-    name = NAME
-
     def __init__(self, settings: VolcengineTTSSettings | None = None) -> None:
-        self.settings = settings or VolcengineTTSSettings()
-        self.sample_rate = self.settings.sample_rate
-        self.pace = Pace()
-        self.replies: set[_Reply] = set()
-        self._sockets = SocketPool[_Connection](
-            NAME,
-            keep=self.settings.kept,
-            keep_s=self.settings.keep,
-            most=self.settings.concurrency,
+        self.settings = settings = settings or VolcengineTTSSettings()
+        sockets = SocketPool[_Connection](
+            NAME, keep=settings.kept, keep_s=settings.keep, most=settings.concurrency
         )
-        self._context: ssl.SSLContext | None = None
-        self._started = False
-
-    async def start(self) -> None:
-        """Read the certificates, in a thread. Raises ProviderUnavailable without a key."""
-        self._sockets.check()
-        self._headers()
-        if not self._started and self.settings.url.startswith("wss"):
-            self._context = await asyncio.to_thread(authorities)
-        self._started = True
+        secure = settings.url.startswith("wss")
+        super().__init__(NAME, settings.sample_rate, sockets, secure=secure)
 
     async def verify(self) -> bool:
         """Open a connection, which shows that the key is right. Raises ProviderError."""
         self.check()
-        self._sockets.release(await self.acquire(fresh=True))
+        self.sockets.release(await self.acquire(fresh=True))
         return True
 
-    def turn(self) -> TTSProvider:
+    def turn(self) -> SpokenReply:
         """Return the voice of one reply, which is one session."""
         return _Reply(self)
 
-    async def synthesize(self, text: str, *, language: str = "") -> AsyncIterator[bytes]:
-        """Speak a text that is a reply of its own. Raises ProviderError."""
-        self.check()
-        reply = self.turn()
-        try:
-            async with closing(reply.synthesize(text, language=language)) as speech:
-                async for pcm in speech:
-                    yield pcm
-        finally:
-            await reply.leave()
-
-    async def close(self) -> None:
-        """Fail the speech in progress, and close the connections. Idempotent."""
-        gone = ProviderError(NAME, "the provider is closed", retryable=False)
-        for reply in list(self.replies):
-            reply.failed(gone)
-        await self._sockets.close()
-
-    def check(self) -> None:
-        """Raise ProviderError before :meth:`start` and after :meth:`close`."""
-        self._sockets.check()
-        if not self._started:
-            raise ProviderError(NAME, "it is not started", retryable=False)
-
     async def acquire(self, *, fresh: bool) -> _Connection:
         """Return a connection that is started, a new one if ``fresh``. Raises ProviderError."""
-        return await self._sockets.acquire(self._connected, fresh=fresh)
+        connection: _Connection = await self.sockets.acquire(self._connected, fresh=fresh)
+        return connection
 
     def give_back(self, connection: _Connection) -> None:
         """Take back a connection whose session is over."""
-        self._sockets.release(connection)
+        self.sockets.release(connection)
 
     def call_off(self, connection: _Connection, session: str) -> None:
         """End a session in the middle, and keep its connection if the vendor says that it is over.
@@ -106,12 +63,12 @@ class VolcengineTTSProvider(TTSProvider):
         Behind our FinishSession nothing may be cancelled: then the connection is closed.
         """
         if not session or connection.finishing or connection.failure is not None:
-            self._sockets.discard(connection)
+            self.sockets.discard(connection)
         else:
             connection.reply = None
-            self._sockets.call_off(connection, lambda: connection.cancel(session))
+            self.sockets.call_off(connection, lambda: connection.cancel(session))
 
-    def _headers(self) -> dict[str, str]:
+    def headers(self) -> dict[str, str]:
         settings = self.settings
         return settings.headers("tts", settings.resource, app_header="X-Api-App-Key")
 
@@ -120,8 +77,8 @@ class VolcengineTTSProvider(TTSProvider):
         endpoint = Endpoint(
             Service(NAME, "tts"),
             settings.url,
-            self._headers(),
-            context=self._context,
+            self.headers(),
+            context=self.context,
             connect_timeout=settings.connect_timeout,
             refused=refused,
         )
