@@ -5,138 +5,13 @@ The page docs/zh/faults.md explains each of them: what a fault ``says`` stands i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any, Final
 
-from vixio_bench.vendors.base import VendorService, upgrade, within
-from vixio_bench.vendors.coze import service as coze
-from vixio_bench.vendors.dashscope import service as dashscope
-from vixio_bench.vendors.dify import service as dify
-from vixio_bench.vendors.knowledge import service as knowledge
-from vixio_bench.vendors.minimax import service as minimax
+from tests.vendors.live_fault import WRONG, Fault, made
+from vixio_bench.vendors.base import upgrade, within
 from vixio_bench.vendors.own_voices import service as own_voices
-from vixio_bench.vendors.volcengine import service as volcengine
-from vixio_bench.vendors.xunfei import service as xunfei
-
-WRONG: Final = "wrong-key-of-a-person-0123456789"
-"""A key that no message may quote."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Fault:
-    """One fault. ``part``: of the settings; ``given``: its options beside those of the stand-in."""
-
-    vendor: str
-    part: str
-    name: str
-    given: Mapping[str, Any]
-    says: str
-    """What is wrong: the words of the line that docs/zh/faults.md explains."""
-    page: str
-    """Where it is mended: a page of the vendor's, or the option where there is none."""
-    troubles: Sequence[str] = ()
-    code: Any = None
-    """By which every question is refused (agents)."""
-    clock: timedelta = timedelta()
-    """By how much the vendor's clock is ahead of ours."""
-    down: bool = False
-
-    def service(self) -> VendorService:
-        """Return the stand-in, which has the fault as soon as it listens."""
-        if self.vendor == "xunfei":
-            return xunfei.XunfeiService(clock=lambda: datetime.now(UTC) + self.clock)
-        service = _SERVICES[self.vendor]()
-        if self.code is not None:
-            service.code = self.code  # type: ignore[attr-defined]  # of agents
-        if isinstance(service, knowledge.KnowledgeService):
-            service.documents = [knowledge.Document("house", "a.md", "vixio")]
-        return service
-
-    def settings(self, service: Any) -> dict[str, Any]:  # noqa: ANN401 - any stand-in
-        """Return the part of the settings."""
-        return {**_OPTIONS[self.vendor](service, self.part, self.given), **self.given}
-
-
-_SERVICES: Final[Mapping[str, Callable[[], VendorService]]] = {
-    "volcengine": volcengine.VolcengineService,
-    "dashscope": dashscope.DashScopeService,
-    "minimax": minimax.MiniMaxService,
-    "http": own_voices.OwnVoices,
-    "dify": dify.DifyService,
-    "coze": coze.CozeService,
-    "ragflow": knowledge.KnowledgeService,
-    "dify-knowledge": knowledge.KnowledgeService,
-}
-
-
-def _volcengine(service: Any, part: str, given: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ANN401
-    urls = {"url": service.asr_url if part == "asr" else service.tts_url}
-    if given.get("way") == "http":
-        urls["http_url"] = service.http_url
-    return {"name": "volcengine", "api_key": volcengine.KEY, **urls}
-
-
-def _dashscope(service: Any, part: str, given: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ANN401
-    realtime = str(given.get("model", "")).startswith("qwen")
-    url = service.sessions_url if realtime else service.tasks_url
-    return {"name": "dashscope", "api_key": dashscope.KEY, "url": url}
-
-
-def _xunfei(service: Any, part: str, given: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ANN401
-    keys = {"app_id": xunfei.APP_ID, "api_key": xunfei.KEY, "api_secret": xunfei.SECRET}
-    url = service.voice_url if part == "tts" else service.model_url
-    url = service.old_url if given.get("product") == "iat" else url
-    return {"name": "xunfei", **keys, "url": url}
-
-
-def _minimax(service: Any, part: str, given: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ANN401
-    return {"name": "minimax", "api_key": minimax.KEY, "base_url": service.base_url}
-
-
-def _http(service: Any, part: str, given: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ANN401
-    return {"name": "http", "url": service.url(given["preset"])}
-
-
-def _dify(service: Any, part: str, given: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ANN401
-    return {"name": "dify", "api_key": dify.KEY, "base_url": service.base_url}
-
-
-def _coze(service: Any, part: str, given: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ANN401
-    return {
-        "name": "coze",
-        "api_key": coze.KEY,
-        "base_url": service.base_url,
-        "bot_id": coze.BOT,
-    }
-
-
-def _knowledge(kind: str) -> Callable[[Any, str, Mapping[str, Any]], dict[str, Any]]:
-    def options(service: Any, part: str, given: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ANN401
-        return {
-            "name": "papers",
-            "type": "knowledge",
-            "service": kind,
-            "base_url": service.http,
-            "api_key": knowledge.KEY,
-            "datasets": ["house"],
-        }
-
-    return options
-
-
-_OPTIONS: Final[Mapping[str, Callable[[Any, str, Mapping[str, Any]], dict[str, Any]]]] = {
-    "volcengine": _volcengine,
-    "dashscope": _dashscope,
-    "xunfei": _xunfei,
-    "minimax": _minimax,
-    "http": _http,
-    "dify": _dify,
-    "coze": _coze,
-    "ragflow": _knowledge("ragflow"),
-    "dify-knowledge": _knowledge("dify"),
-}
 
 _VOLC: Final = "https://console.volcengine.com/speech/app"
 _NOT_GRANTED: Final = "[resource_id=volc] requested resource not granted"
@@ -147,44 +22,34 @@ _XFYUN: Final = "https://console.xfyun.cn/services"
 _MINIMAX: Final = "https://platform.minimaxi.com/user-center/"
 
 
-def _made(vendor: str, part: str, name: str, says: str, page: str, **more: Any) -> Fault:  # noqa: ANN401
-    keys = {
-        "given",
-        "troubles",
-        "code",
-        "clock",
-        "down",
-    }
-    given = more.pop("given", {}) | {key: more.pop(key) for key in list(more) if key not in keys}
-    return Fault(vendor=vendor, part=part, name=name, says=says, page=page, given=given, **more)
-
-
 def _speech_of_volcengine(part: str, **way: str) -> list[Fault]:
     how = f"{part}{way.get('way', '')}"
 
-    def made(name: str, says: str, page: str = _VOLC, **more: Any) -> Fault:  # noqa: ANN401
-        return _made("volcengine", part, f"{how}: {name}", says, page, **way, **more)
+    def of_speech(name: str, says: str, page: str = _VOLC, **more: Any) -> Fault:  # noqa: ANN401
+        return made("volcengine", part, f"{how}: {name}", says, page, **way, **more)
 
     return [
-        made("no key", "no key: set", api_key=""),
-        made("key", "refuses the key", api_key=WRONG),
-        made("key within", "refuses the key", troubles=[within(45000010, "Invalid X-Api-Key")]),
-        made(
+        of_speech("no key", "no key: set", api_key=""),
+        of_speech("key", "refuses the key", api_key=WRONG),
+        of_speech(
+            "key within", "refuses the key", troubles=[within(45000010, "Invalid X-Api-Key")]
+        ),
+        of_speech(
             "resource",
             "resource_id is not granted",
             resource_id="volc.none" if part == "asr" else "seed-none",
         ),
-        made(
+        of_speech(
             "resource within",
             "resource_id is not granted",
             troubles=[within(45000030, _NOT_GRANTED)],
         ),
-        made(
+        of_speech(
             "quota",
             "the quota is used up",
             troubles=[upgrade(403, 45000292, "quota exceeded for types: audio_duration_lifetime")],
         ),
-        made("down", "cannot be reached", "url right, and", down=True),
+        of_speech("down", "cannot be reached", "url right, and", down=True),
     ]
 
 
@@ -193,7 +58,7 @@ FAULTS: Final[Sequence[Fault]] = [
     *_speech_of_volcengine("tts"),
     *_speech_of_volcengine("tts", way="http"),
     *(
-        _made("volcengine", "tts", f"voice {way}", says, page, way=way, **more)
+        made("volcengine", "tts", f"voice {way}", says, page, way=way, **more)
         for way in ("bidirectional", "http")
         for says, page, more in (
             (
@@ -218,7 +83,7 @@ FAULTS: Final[Sequence[Fault]] = [
         )
     ),
     *(
-        _made(
+        made(
             "dashscope",
             part,
             f"{part} {model}: {name}",
@@ -263,7 +128,7 @@ FAULTS: Final[Sequence[Fault]] = [
             ("down", "cannot be reached", "url right", {"down": True}),
         )
     ),
-    _made(
+    made(
         "dashscope",
         "asr",
         "model",
@@ -271,7 +136,7 @@ FAULTS: Final[Sequence[Fault]] = [
         _MODELS,
         model="fun-asr-none",
     ),
-    _made(
+    made(
         "dashscope",
         "tts",
         "voice",
@@ -279,7 +144,7 @@ FAULTS: Final[Sequence[Fault]] = [
         _MODELS,
         voice="longcheng_v2",
     ),
-    _made(
+    made(
         "dashscope",
         "tts",
         "voice of qwen",
@@ -289,7 +154,7 @@ FAULTS: Final[Sequence[Fault]] = [
         model="qwen3-tts-flash-realtime",
     ),
     *(
-        _made("xunfei", part, f"{part} {name}", says.format(part=part), page, **given, **more)
+        made("xunfei", part, f"{part} {name}", says.format(part=part), page, **given, **more)
         for part, given in (("asr", {}), ("asr", {"product": "iat"}), ("tts", {}))
         for name, says, page, more in (
             ("no key", "no key: set", _XFYUN, {"api_secret": ""}),
@@ -329,7 +194,7 @@ FAULTS: Final[Sequence[Fault]] = [
             ("down", "cannot be reached", "url right", {"down": True}),
         )
     ),
-    _made(
+    made(
         "xunfei",
         "asr",
         "another product",
@@ -337,8 +202,8 @@ FAULTS: Final[Sequence[Fault]] = [
         _XFYUN,
         domain="dialects",
     ),
-    _made("xunfei", "tts", "voice", "has no licence for this service", _XFYUN, vcn="x9_none"),
-    _made(
+    made("xunfei", "tts", "voice", "has no licence for this service", _XFYUN, vcn="x9_none"),
+    made(
         "minimax",
         "tts",
         "no key",
@@ -346,7 +211,7 @@ FAULTS: Final[Sequence[Fault]] = [
         _MINIMAX,
         api_key="",
     ),
-    _made(
+    made(
         "minimax",
         "tts",
         "key or region",
@@ -354,10 +219,8 @@ FAULTS: Final[Sequence[Fault]] = [
         _MINIMAX,
         api_key=WRONG,
     ),
-    _made(
-        "minimax", "tts", "group", "refuses tts.api_key or tts.group_id", _MINIMAX, group_id="42"
-    ),
-    _made(
+    made("minimax", "tts", "group", "refuses tts.api_key or tts.group_id", _MINIMAX, group_id="42"),
+    made(
         "minimax",
         "tts",
         "key, by another code",
@@ -365,7 +228,7 @@ FAULTS: Final[Sequence[Fault]] = [
         _MINIMAX,
         troubles=[within(2049, "invalid api key")],
     ),
-    _made(
+    made(
         "minimax",
         "tts",
         "voice",
@@ -373,7 +236,7 @@ FAULTS: Final[Sequence[Fault]] = [
         "https://platform.minimaxi.com/document/system-voice-id",
         voice_id="none",
     ),
-    _made(
+    made(
         "minimax",
         "tts",
         "voice of another",
@@ -381,7 +244,7 @@ FAULTS: Final[Sequence[Fault]] = [
         "https://platform.minimaxi.com/document/system-voice-id",
         troubles=[within(2042, "you don't have access to this voice_id")],
     ),
-    _made(
+    made(
         "minimax",
         "tts",
         "balance",
@@ -389,7 +252,7 @@ FAULTS: Final[Sequence[Fault]] = [
         _MINIMAX,
         troubles=[within(1008, "insufficient balance")],
     ),
-    _made(
+    made(
         "minimax",
         "tts",
         "plan",
@@ -397,7 +260,7 @@ FAULTS: Final[Sequence[Fault]] = [
         _MINIMAX,
         troubles=[within(2056, "usage limit exceeded")],
     ),
-    _made(
+    made(
         "minimax",
         "tts",
         "model",
@@ -405,8 +268,8 @@ FAULTS: Final[Sequence[Fault]] = [
         _MINIMAX,
         troubles=[within(2061, "your current token plan not support model")],
     ),
-    _made("minimax", "tts", "down", "cannot be reached", "base_url right", down=True),
-    _made(
+    made("minimax", "tts", "down", "cannot be reached", "base_url right", down=True),
+    made(
         "http",
         "tts",
         "recording",
@@ -415,8 +278,8 @@ FAULTS: Final[Sequence[Fault]] = [
         preset="gpt-sovits",
         body={"ref_audio_path": "/none.wav"},
     ),
-    _made("http", "tts", "character", "answers 500", "KeyError", preset="index-tts", voice="none"),
-    _made(
+    made("http", "tts", "character", "answers 500", "KeyError", preset="index-tts", voice="none"),
+    made(
         "http",
         "tts",
         "speaker",
@@ -425,7 +288,7 @@ FAULTS: Final[Sequence[Fault]] = [
         preset="cosyvoice",
         voice="none",
     ),
-    _made(
+    made(
         "http",
         "tts",
         "key",
@@ -434,7 +297,7 @@ FAULTS: Final[Sequence[Fault]] = [
         preset="fish-speech",
         api_key=WRONG,
     ),
-    _made(
+    made(
         "http",
         "tts",
         "memory",
@@ -444,7 +307,7 @@ FAULTS: Final[Sequence[Fault]] = [
         api_key=own_voices.KEY,
         troubles=[own_voices.JSON] * 2,
     ),
-    _made(
+    made(
         "http",
         "tts",
         "down",
@@ -454,10 +317,10 @@ FAULTS: Final[Sequence[Fault]] = [
         voice="xiaoxiao",
         down=True,
     ),
-    _made("dify", "agent", "no key", "no key: set", "/apps", api_key=""),
-    _made("dify", "agent", "key", "refuses agent.api_key", "/apps", api_key=WRONG),
+    made("dify", "agent", "no key", "no key: set", "/apps", api_key=""),
+    made("dify", "agent", "key", "refuses agent.api_key", "/apps", api_key=WRONG),
     *(
-        _made("dify", "agent", code, says, page, code=code)
+        made("dify", "agent", code, says, page, code=code)
         for code, says, page in (
             ("app_unavailable", "is it published in Dify?", "/apps"),
             ("not_chat_app", "Vixio needs one of a chat", "/apps"),
@@ -467,8 +330,8 @@ FAULTS: Final[Sequence[Fault]] = [
             ("invalid_param", "does agent.inputs have what the application asks for?", "inputs"),
         )
     ),
-    _made("dify", "agent", "down", "cannot be reached", "base_url right", down=True),
-    _made(
+    made("dify", "agent", "down", "cannot be reached", "base_url right", down=True),
+    made(
         "coze",
         "agent",
         "no key",
@@ -476,7 +339,7 @@ FAULTS: Final[Sequence[Fault]] = [
         "https://www.coze.cn/open/oauth/pats",
         api_key="",
     ),
-    _made(
+    made(
         "coze",
         "agent",
         "key or region",
@@ -484,7 +347,7 @@ FAULTS: Final[Sequence[Fault]] = [
         "https://www.coze.cn/open/oauth/pats",
         api_key=WRONG,
     ),
-    _made(
+    made(
         "coze",
         "agent",
         "bot",
@@ -492,7 +355,7 @@ FAULTS: Final[Sequence[Fault]] = [
         "https://www.coze.cn/home",
         bot_id="1",
     ),
-    _made(
+    made(
         "coze",
         "agent",
         "rights",
@@ -500,7 +363,7 @@ FAULTS: Final[Sequence[Fault]] = [
         "https://www.coze.cn/open/oauth/pats",
         code=4101,
     ),
-    _made(
+    made(
         "coze",
         "agent",
         "unpublished",
@@ -508,7 +371,7 @@ FAULTS: Final[Sequence[Fault]] = [
         "https://www.coze.cn/home",
         code=4015,
     ),
-    _made(
+    made(
         "coze",
         "agent",
         "quota",
@@ -516,12 +379,10 @@ FAULTS: Final[Sequence[Fault]] = [
         "https://www.coze.cn/home",
         code=4028,
     ),
-    _made("coze", "agent", "down", "cannot be reached", "base_url right", down=True),
-    _made("ragflow", "tools", "key", "API key is invalid", "see api_key", api_key=WRONG),
-    _made(
-        "ragflow", "tools", "dataset", "You don't own the dataset", "datasets", datasets=["none"]
-    ),
-    _made(
+    made("coze", "agent", "down", "cannot be reached", "base_url right", down=True),
+    made("ragflow", "tools", "key", "API key is invalid", "see api_key", api_key=WRONG),
+    made("ragflow", "tools", "dataset", "You don't own the dataset", "datasets", datasets=["none"]),
+    made(
         "ragflow",
         "tools",
         "down",
@@ -529,11 +390,9 @@ FAULTS: Final[Sequence[Fault]] = [
         "base_url right",
         down=True,
     ),
-    _made("dify-knowledge", "tools", "key", "refuses the access (401)", "/datasets", api_key=WRONG),
-    _made(
-        "dify-knowledge", "tools", "dataset", "Dataset not found", "/datasets", datasets=["none"]
-    ),
-    _made(
+    made("dify-knowledge", "tools", "key", "refuses the access (401)", "/datasets", api_key=WRONG),
+    made("dify-knowledge", "tools", "dataset", "Dataset not found", "/datasets", datasets=["none"]),
+    made(
         "dify-knowledge",
         "tools",
         "down",

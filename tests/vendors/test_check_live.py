@@ -13,7 +13,8 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
-from tests.vendors.live_faults import FAULTS, WRONG, Fault
+from tests.vendors.live_fault import WRONG, Fault
+from tests.vendors.live_faults import FAULTS
 from vixio.cli.commands import main
 from vixio.cli.diagnostics.phrases import sentence
 from vixio_bench.vendors.dashscope.service import KEY as WORKING_KEY
