@@ -9,6 +9,7 @@ import uuid
 from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, Final
+from weakref import WeakSet
 
 from vixio.core.audio import LISTEN_RATE
 from vixio.core.errors import ProviderError
@@ -47,6 +48,7 @@ class DashScopeASRProvider(ASRProvider):
         )
         self._context: ssl.SSLContext | None = None
         self._started = False
+        self._streams = WeakSet[DashScopeStream]()
 
     async def start(self) -> None:
         """Read the certificates, in a thread. Raises ProviderUnavailable without a key."""
@@ -71,10 +73,14 @@ class DashScopeASRProvider(ASRProvider):
         return True
 
     def open(self, hints: SpeechHints) -> DashScopeStream:
-        return (SessionStream if self.settings.realtime else TaskStream)(self, hints)
+        stream = (SessionStream if self.settings.realtime else TaskStream)(self, hints)
+        self._streams.add(stream)
+        return stream
 
     async def close(self) -> None:
         await self.sockets.close()
+        for stream in list(self._streams):
+            stream.changed()  # what waits for words learns of it
 
     async def acquire(self, stream: DashScopeStream, *, fresh: bool) -> Link:
         """Return a connection for an utterance. Raises ProviderError."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import count
+from weakref import WeakSet
 
 from vixio.core.errors import ProviderError
 from vixio.core.tools.types import ToolDefinition
@@ -32,6 +33,7 @@ class FunASRServerASRProvider(ASRProvider):
         self.pool = Pool(self.settings)
         self._hotwords: tuple[Sequence[ToolDefinition], str] | None = None
         self._closed = False
+        self._streams = WeakSet[FunASRServerStream]()
 
     async def start(self) -> None:
         """Read the certificates, without a connection: the server may start later.
@@ -49,7 +51,9 @@ class FunASRServerASRProvider(ASRProvider):
         return False
 
     def open(self, hints: SpeechHints) -> FunASRServerStream:
-        return FunASRServerStream(self, self._words(hints.tools))
+        stream = FunASRServerStream(self, self._words(hints.tools))
+        self._streams.add(stream)
+        return stream
 
     def prepare(self, hints: SpeechHints) -> None:
         self._words(hints.tools)
@@ -57,6 +61,8 @@ class FunASRServerASRProvider(ASRProvider):
     async def close(self) -> None:
         self._closed = True
         await self.pool.close()
+        for stream in list(self._streams):
+            stream.changed()  # what waits for words learns of it
 
     @property
     def closed(self) -> bool:

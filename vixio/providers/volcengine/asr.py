@@ -8,6 +8,7 @@ import logging
 import ssl
 from collections.abc import Sequence
 from typing import Any, Final
+from weakref import WeakSet
 
 from vixio.core.audio import LISTEN_RATE
 from vixio.core.errors import ProviderError
@@ -41,6 +42,7 @@ class VolcengineASRProvider(ASRProvider):
         self.sockets = SocketPool[ServiceSocket](NAME, keep=0, keep_s=0)
         self._context: ssl.SSLContext | None = None
         self._started = False
+        self._streams = WeakSet[VolcengineStream]()
 
     async def start(self) -> None:
         """Read the certificates, in a thread. Raises ProviderUnavailable without a key."""
@@ -57,10 +59,14 @@ class VolcengineASRProvider(ASRProvider):
         return True
 
     def open(self, hints: SpeechHints) -> VolcengineStream:
-        return VolcengineStream(self, self._request(hints))
+        stream = VolcengineStream(self, self._request(hints))
+        self._streams.add(stream)
+        return stream
 
     async def close(self) -> None:
         await self.sockets.close()
+        for stream in list(self._streams):
+            stream.changed()  # what waits for words learns of it
 
     async def acquire(self, stream: VolcengineStream) -> ServiceSocket:
         """Return a connection for an utterance. Raises ProviderError."""

@@ -9,6 +9,7 @@ import json
 import ssl
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
+from weakref import WeakSet
 
 from vixio.core.audio import LISTEN_RATE
 from vixio.core.errors import ProviderError
@@ -50,6 +51,7 @@ class XunfeiASRProvider(ASRProvider):
         self.sockets = SocketPool[ServiceSocket](NAME, keep=0, keep_s=0, most=settings.concurrency)
         self._context: ssl.SSLContext | None = None
         self._started = False
+        self._streams = WeakSet[XunfeiStream]()
 
     async def start(self) -> None:
         """Read the certificates, in a thread. Raises ProviderUnavailable without keys."""
@@ -65,10 +67,14 @@ class XunfeiASRProvider(ASRProvider):
         return True
 
     def open(self, hints: SpeechHints) -> XunfeiStream:
-        return (OldStream if self.settings.product == "iat" else ModelStream)(self, hints)
+        stream = (OldStream if self.settings.product == "iat" else ModelStream)(self, hints)
+        self._streams.add(stream)
+        return stream
 
     async def close(self) -> None:
         await self.sockets.close()
+        for stream in list(self._streams):
+            stream.changed()  # what waits for words learns of it
 
     async def acquire(self, stream: XunfeiStream) -> ServiceSocket:
         """Return a connection for an utterance. Raises ProviderError."""

@@ -63,6 +63,8 @@ async def test_closing_fails_waiting_calls() -> None:
         idle = asr.open(SpeechHints())
         async with asyncio.timeout(BOUND):
             await reached.wait()
+            for _ in range(100):
+                await asyncio.sleep(0)  # it has sent the end, and waits for words
             await asr.close()
             await asr.close()
             with pytest.raises(ProviderError, match="the provider is closed"):
