@@ -153,6 +153,9 @@ class DeviceProfile:
     person: str = ""
     """Whose it is: an id, such as the registry gives. The devices of a person share the facts that
     they are told; empty: the facts are the device's own."""
+    assigned: str = ""
+    """The name of its profile in the registry; empty: it has none. Tool sources may be for the
+    devices of one profile."""
     language: Annotated[
         str,
         Setting(

@@ -1,7 +1,8 @@
 """A tool source whose errors and delays cost its own tools only.
 
 A source may be third-party code. Whatever its methods raise, and whenever they do not return, is
-logged once, counted as ``tool.<source>.…`` and kept as a :class:`~vixio.core.tools.source.Fault`.
+logged once, counted as ``tool.<source>.…`` (all sources of profiles, and of devices, as one) and
+kept as a :class:`~vixio.core.tools.source.Fault`.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ class GuardedSource:
         started_late: Callable[[ToolSource], None],
     ) -> None:
         self.source = source
-        self.name = source.name
+        self.name = source.key
+        self._counted = f"tool.{source.scope.kind or source.name}"
         self.tools: tuple[ToolDefinition, ...] = ()
         """The last list that could be read."""
         self._counters = counters
@@ -122,7 +124,7 @@ class GuardedSource:
             return
         self._malformed = malformed
         for fault in malformed:
-            self._counters.add(f"tool.{self.name}.malformed")
+            self._counters.add(f"{self._counted}.malformed")
             _log.warning("tool left out", extra={"location": fault.place, "reason": fault.reason})
 
     async def close(self) -> None:
@@ -156,7 +158,7 @@ class GuardedSource:
 
     def _fail(self, step: Step, reason: str) -> None:
         """Keep a fault; log it if it is new."""
-        self._counters.add(f"tool.{self.name}.{step}")
+        self._counters.add(f"{self._counted}.{step}")
         if step not in self._failed:
             _log.warning("tool source failed", extra={"source": self.name, "reason": reason})
         self._failed[step] = Fault(self.name, reason)

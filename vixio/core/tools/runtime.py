@@ -28,7 +28,7 @@ from vixio.core.tools.guarded import GuardedSource
 from vixio.core.tools.limits import Limits
 from vixio.core.tools.policy import ToolPolicy
 from vixio.core.tools.session import SessionTools
-from vixio.core.tools.source import Fault, ToolSource
+from vixio.core.tools.source import EVERYBODY, Fault, Scope, ToolSource, is_scoped
 from vixio.core.tools.toolset import DEVICE_SOURCE, Renamed
 from vixio.core.tools.types import JsonObject, ToolCallResult, ToolDefinition
 
@@ -44,8 +44,9 @@ _NOT_FAILED = frozenset({"", "confirmation_required"})
 class RuntimeSettings:
     """How tools are run.
 
-    ``source_concurrency``: source → concurrent calls; for ``device`` per device, for other sources
-    per process. ``log_content``: log arguments and results at DEBUG; they contain users' words.
+    ``source_concurrency``: source → concurrent calls; for ``device``, and sources with a scope, per
+    device, for other sources per process. ``log_content``: log arguments and results at DEBUG; they
+    contain users' words.
     """
 
     policy: ToolPolicy = field(default_factory=ToolPolicy)
@@ -78,7 +79,7 @@ class ToolRuntime:
         self.settings = settings or RuntimeSettings()
         self.counters = counters or Counters()
         sources = tuple(sources)
-        names = [source.name for source in sources]
+        names = [source.key for source in sources]
         if DEVICE_SOURCE in names or len(set(names)) < len(names):
             raise ValueError(f"names of tool sources must differ, and none is device: {names}")
         self._guarded: dict[str, GuardedSource] = {}
@@ -86,7 +87,7 @@ class ToolRuntime:
         self._sessions: set[SessionTools] = set()
         self.renamed = Renamed()
         self._names: dict[tuple[str, str], str] = {}
-        self._stale: set[str] = set()
+        self._stale: dict[str, ToolSource] = {}
         self._following: asyncio.Task[None] | None = None
         self._exchanging: set[asyncio.Task[None]] = set()
         self._started = False
@@ -95,16 +96,21 @@ class ToolRuntime:
 
     @property
     def sources(self) -> Sequence[ToolSource]:
-        """All sources, in the order in which they were added."""
-        return tuple(each.source for each in self._guarded.values())
+        """The sources that are for all, in the order in which they were added."""
+        return tuple(each.source for each in self._shared().values())
 
     def exchange(self, gone: Collection[str], added: Iterable[ToolSource]) -> None:
-        """Close the sources of these names, and start others; sessions follow.
+        """Close the sources of these keys, and start others; sessions of their scopes follow.
 
-        Calls of a source that is closed fail. Returns at once.
+        Calls of a source that is closed fail. Returns at once. Raises ValueError for a source whose
+        key another one has.
         """
-        for name in gone:
-            former = self._guarded.pop(name)
+        added = tuple(added)
+        for source in added:
+            if source.key in self._guarded and source.key not in gone:
+                raise ValueError(f"there is a tool source {source.key} already")
+        for key in gone:
+            former = self._guarded.pop(key)
             self._spawn(former.close())
             self._source_changed(former.source)
         for source in added:
@@ -124,22 +130,28 @@ class ToolRuntime:
 
     @property
     def faults(self) -> Sequence[Fault]:
-        """What does not work now, of all sources."""
-        return [fault for each in self._guarded.values() for fault in each.faults]
+        """What does not work now, of the sources that are for all."""
+        return [fault for each in self._shared().values() for fault in each.faults]
 
     def listed(self) -> dict[str, Sequence[ToolDefinition]]:
-        """Return the tools of all sources by name; of one that fails, its last list."""
-        for each in self._guarded.values():
-            if each.read():  # it works again: for the other sessions too
-                self._source_changed(each.source)
-        return {name: each.tools for name, each in self._guarded.items()}
+        """Return the tools of the sources that are for all, by name; of one that fails, its last
+        list."""
+        return {name: self._read(each) for name, each in self._shared().items()}
 
-    def reports(self) -> Sequence[SourceReport]:
-        """Return how each source is, from what is known already."""
-        listed = self.listed()
+    def scoped(self, device_id: str, profile: str) -> dict[str, Sequence[ToolDefinition]]:
+        """Return the tools of the sources that are for this device or profile, by name."""
+        return {
+            each.source.name: self._read(each)
+            for each in self._guarded.values()
+            if each.source.scope.kind and each.source.scope.covers(device_id, profile)
+        }
+
+    def reports(self, scope: Scope = EVERYBODY) -> Sequence[SourceReport]:
+        """Return how each source of a scope is, from what is known already."""
         return [
-            SourceReport(name, each.pending, tuple(each.faults), listed[name])
-            for name, each in self._guarded.items()
+            SourceReport(each.source.name, each.pending, tuple(each.faults), self._read(each))
+            for each in self._guarded.values()
+            if each.source.scope == scope
         ]
 
     async def close(self) -> None:
@@ -153,7 +165,7 @@ class ToolRuntime:
         """Return the tools of a new session: all sources at once, its device's when they come."""
         session = SessionTools(self, device_id, session_id, profile or DeviceProfile())
         self._sessions.add(session)
-        session.toolset.replace_all(self.listed())
+        session.toolset.replace_all({**self.listed(), **self.scoped(device_id, session.profile)})
         return session
 
     def forget(self, session: SessionTools) -> None:
@@ -170,7 +182,8 @@ class ToolRuntime:
     ) -> ToolCallResult:
         """Run a call; arguments, permission and confirmation are already checked."""
         began = time.perf_counter()
-        limits = session.device_limits if tool.source == DEVICE_SOURCE else self._limits
+        of_session = tool.source == DEVICE_SOURCE or is_scoped(tool.source)
+        limits = session.device_limits if of_session else self._limits
         retries = 0
         try:
             if limits.limited(tool):
@@ -196,7 +209,8 @@ class ToolRuntime:
 
         Counters: ``tool.<source>.calls``, ``.failed`` (of any type), ``.<type>`` of the error,
         ``.retries``, ``.us`` (microseconds of all calls). Their number is bounded: sources are
-        configured, and there are few types.
+        configured, and there are few types; those of profiles count as ``profile``, those of
+        devices as ``own``.
         """
         add, source = self.counters.add, tool.source
         add(self._name(source, "calls"))
@@ -213,16 +227,24 @@ class ToolRuntime:
         self.counters.add(self._name(tool.source, "repaired"))
 
     def _name(self, source: str, what: str) -> str:
-        key = (source, what)
+        key = (source.partition("/")[0], what)
         name = self._names.get(key)
         if name is None:
-            name = self._names[key] = f"tool.{source}.{what}"
+            name = self._names[key] = f"tool.{key[0]}.{what}"
         return name
+
+    def _shared(self) -> dict[str, GuardedSource]:
+        return {key: each for key, each in self._guarded.items() if not each.source.scope.kind}
+
+    def _read(self, source: GuardedSource) -> Sequence[ToolDefinition]:
+        if source.read():  # it works again: for the other sessions too
+            self._source_changed(source.source)
+        return source.tools
 
     def _add(self, source: ToolSource) -> GuardedSource:
         timeouts = self.settings.timeouts
         guarded = GuardedSource(source, self.counters, timeouts, self._source_changed)
-        self._guarded[source.name] = guarded
+        self._guarded[source.key] = guarded
         source.watch(self._source_changed)
         return guarded
 
@@ -232,19 +254,25 @@ class ToolRuntime:
         task.add_done_callback(self._exchanging.discard)
 
     def _source_changed(self, source: ToolSource) -> None:
-        self._stale.add(source.name)
+        self._stale[source.key] = source
         if self._following is None or self._following.done():
             self._following = asyncio.get_running_loop().create_task(self._follow())
 
     async def _follow(self) -> None:
         """Update every session with the sources that changed; atomic for each session."""
         while self._stale:
-            name = self._stale.pop()
-            source = self._guarded.get(name)
+            key, changed = self._stale.popitem()
+            scope, name, source = changed.scope, changed.name, self._guarded.get(key)
             if source is not None:
                 source.read()
             for number, session in enumerate(tuple(self._sessions), 1):
-                if session in self._sessions:  # it may have ended in between
+                if session not in self._sessions:  # it has ended in between
+                    continue
+                if not scope.covers(session.device_id, session.profile):
+                    continue
+                if source is None and scope.kind:
+                    session.toolset.drop(name)
+                else:
                     session.toolset.replace(name, () if source is None else source.tools)
                 if number % _SESSIONS_AT_ONCE == 0:
                     await asyncio.sleep(0)

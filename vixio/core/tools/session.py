@@ -21,6 +21,7 @@ from vixio.core.tools.context import ToolContext
 from vixio.core.tools.late import LateDelivery
 from vixio.core.tools.late_results import LateCall, LateResults
 from vixio.core.tools.limits import Limits
+from vixio.core.tools.source import is_scoped
 from vixio.core.tools.toolset import DEVICE_SOURCE, ToolSet
 from vixio.core.tools.types import JsonObject, ToolCallResult, ToolDefinition
 
@@ -46,6 +47,7 @@ class SessionTools:
         self.device_id = device_id
         self.session_id = session_id
         self.user, self.person = profile.user, profile.person
+        self.profile = profile.assigned
         self.policy = runtime.settings.policy.for_profile(profile.tools)
         self.toolset = ToolSet(self.policy, runtime.renamed)
         self.confirmations = Confirmations()
@@ -70,10 +72,20 @@ class SessionTools:
         return TurnTools(self, turn_id, language, emit, may_act)
 
     def reconfigure(self, profile: DeviceProfile) -> None:
-        """Follow the user and the tool policy of another profile, from the next turn on."""
+        """Follow the user, the tool policy and the sources of another profile, from the next turn
+        on."""
         self.user, self.person = profile.user, profile.person
+        self.profile = profile.assigned
         self.policy = self.runtime.settings.policy.for_profile(profile.tools)
+        self.toolset.replace_scoped({})  # before others of the same names come
         self.toolset.change_overlay(self.policy)
+        self.toolset.replace_scoped(self.runtime.scoped(self.device_id, self.profile))
+
+    def has(self, tool: ToolDefinition) -> bool:
+        """Whether a tool is still the session's: one of a source with a scope may have gone."""
+        if not is_scoped(tool.source):
+            return True
+        return any(each.name == tool.name for each in self.toolset.source(tool.source))
 
     def hear(self, turn_id: int, text: str, *, asked: bool) -> None:
         """Take what the user says in a turn; it may be the consent to a pending call."""
@@ -188,6 +200,8 @@ class TurnTools:
         try:
             if not session.policy.permits(tool):
                 raise ToolError("denied", f"{tool.name} must not be used here")
+            if not session.has(tool):
+                raise ToolError("not_found", f"{tool.name} is not there any more")
             parsed = read_arguments(tool, arguments, lambda: session.runtime.repaired(tool))
             if tool.options.confirm:
                 session.confirmations.check(tool, parsed, self._context.turn_id)

@@ -1,9 +1,9 @@
 """The interface of tool sources.
 
-A source belongs to the process and serves all sessions: one client of an MCP server, one folder of
-Python files. State of a session belongs to the :class:`~vixio.core.tools.context.ToolContext` that
-its calls receive. A device's own tools are not a source: the transport puts them into the tool set
-of the device's session.
+A source belongs to the process and serves all sessions of its :class:`Scope`: one client of an MCP
+server, one folder of Python files. State of a session belongs to the
+:class:`~vixio.core.tools.context.ToolContext` that its calls receive. A device's own tools are not
+a source: the transport puts them into the tool set of the device's session.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from vixio.core.tools.types import ToolDefinition
 
@@ -25,6 +26,34 @@ class Fault:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Whose sessions a source is for: those of a profile, or of a device. Without either: all."""
+
+    profile: str = ""
+    """The name of a profile of the registry."""
+    device: str = ""
+
+    def covers(self, device_id: str, profile: str) -> bool:
+        """Whether a session of this device and profile may use the source."""
+        if self.device:
+            return device_id == self.device
+        return not self.profile or profile == self.profile
+
+    @property
+    def kind(self) -> str:
+        """``profile`` or ``own`` (a device's); empty: the source is for all."""
+        return "own" if self.device else "profile" if self.profile else ""
+
+
+EVERYBODY: Final = Scope()
+
+
+def is_scoped(source: str) -> bool:
+    """Whether the name of a source, as sessions have it, is that of one with a scope."""
+    return "/" in source
+
+
 class ToolSource(ABC):
     """A named source of tools. The runtime starts it, follows its list and closes it.
 
@@ -32,12 +61,23 @@ class ToolSource(ABC):
     and :meth:`changed` is called whenever they would differ.
     """
 
-    def __init__(self, name: str) -> None:
-        """``name`` is used in patterns, counters and in front of colliding tool names."""
-        self.name = name
+    def __init__(self, name: str, scope: Scope = EVERYBODY) -> None:
+        """``name`` is used in patterns, counters and in front of colliding tool names.
+
+        With a ``scope`` it begins with the scope's kind, so that whoever may name such a source
+        cannot give it the name, and so the rights, of one that is for all: ``profile/weather``.
+        """
+        self.name = f"{scope.kind}/{name}" if scope.kind else name
+        self.scope = scope
         self.faults: list[Fault] = []
         """What does not work now; shown by `vixio check`."""
         self._watchers: list[Watcher] = []
+
+    @property
+    def key(self) -> str:
+        """Its name among all sources of the process."""
+        owner = self.scope.device or self.scope.profile
+        return f"{self.name} of {owner}" if owner else self.name
 
     async def start(self) -> None:  # noqa: B027 - most sources have nothing to prepare
         """Begin to offer tools; slow work continues in the background.
@@ -89,8 +129,10 @@ class ToolSource(ABC):
 class FixedSource(ToolSource):
     """A source whose tools never change."""
 
-    def __init__(self, name: str, tools: Sequence[ToolDefinition]) -> None:
-        super().__init__(name)
+    def __init__(
+        self, name: str, tools: Sequence[ToolDefinition], scope: Scope = EVERYBODY
+    ) -> None:
+        super().__init__(name, scope)
         self._tools = tuple(tools)
 
     def tools(self) -> Sequence[ToolDefinition]:

@@ -2,7 +2,8 @@
 
 Replacing a source's tools is atomic and idempotent: an equal list changes nothing, another one
 gives a new ``version``. Names are made safe by a deterministic mapping that this set can reverse;
-where tools of two sources collide, the source's name is put in front.
+where tools of two sources collide, the source's name is put in front. Sources of a scope are named
+last: their tools take no name that a tool of another source has or gets.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import replace
 from weakref import ref
 
 from vixio.core.tools.names import safe_tool_name
+from vixio.core.tools.source import is_scoped
 from vixio.core.tools.types import ToolDefinition
 from vixio.core.waiters import Waiters
 
@@ -93,7 +95,24 @@ class ToolSet:
 
     def replace_all(self, sources: Mapping[str, Iterable[ToolDefinition]]) -> bool:
         """Do what :meth:`replace` does for several sources, as one change."""
+        return self._change(sources, ())
+
+    def replace_scoped(self, sources: Mapping[str, Iterable[ToolDefinition]]) -> bool:
+        """Make ``sources`` all that have a scope, as one change."""
+        return self._change(
+            sources, [name for name in self._sources if is_scoped(name) and name not in sources]
+        )
+
+    def drop(self, source: str) -> bool:
+        """Remove a source that does not come back, with its place in the order."""
+        return self._change({}, [source])
+
+    def _change(self, sources: Mapping[str, Iterable[ToolDefinition]], gone: Iterable[str]) -> bool:
         changed = [source for source, tools in sources.items() if self._take(source, tuple(tools))]
+        for source in gone:
+            self._brought.pop(source, None)
+            if self._sources.pop(source, ()):
+                changed.append(source)
         if changed:
             self._listed = self._with_aliases()
             self.version += 1
@@ -142,8 +161,8 @@ class ToolSet:
         taken: set[str] = set()
         listed: list[ToolDefinition] = []
         of_device = {tool.name for tool in self._sources.get(DEVICE_SOURCE, ())}
-        for source, tools in self._sources.items():
-            for tool in tools:
+        for source in sorted(self._sources, key=is_scoped):
+            for tool in self._sources[source]:
                 if not of_device.issuperset(tool.needs):
                     continue
                 alias = safe_tool_name(tool.name)

@@ -53,6 +53,11 @@ class AssignedProfiles:
         person = self._known.standings.get(device_id, UNKNOWN).person
         return person if person in self._known.people else ""
 
+    def profile(self, device_id: str) -> str:
+        """Return the name of a device's profile; empty: it has none."""
+        profile = self._known.standings.get(device_id, UNKNOWN).profile
+        return profile if profile in self._known.profiles else ""
+
     def _names(self, standing: Standing) -> dict[str, str]:
         user = self._known.people.get(standing.person, "")
         names = {"name": standing.name, "place": standing.place, "user": user}

@@ -38,9 +38,9 @@ class SettingsProfiles:
                 self._ids[key] = section
         self._assigned = AssignedProfiles(settings, known or RegistrySnapshot())
         self._known: dict[
-            tuple[str, tuple[int, ...]], tuple[DeviceProfile, list[DeviceSection]]
+            tuple[str, str, tuple[int, ...]], tuple[DeviceProfile, list[DeviceSection]]
         ] = {}
-        """By person and the identities of the sections, which it therefore keeps alive."""
+        """By person, profile and the identities of the sections, which it therefore keeps alive."""
 
     def __call__(self, device: Device) -> DeviceProfile:
         """Return the profile of a device. Devices of a person with the same sections share one."""
@@ -49,12 +49,13 @@ class SettingsProfiles:
         if (own := self._ids.get(device.id)) is not None:
             sections.append(own)
         person = self._assigned.person(device.id)
-        key = (person, tuple(map(id, sections)))
+        assigned = self._assigned.profile(device.id)
+        key = (person, assigned, tuple(map(id, sections)))
         if (found := self._known.get(key)) is not None:
             return found[0]
         if len(self._known) >= MAX_KEPT:
             self._known.clear()
-        profile = self._over_all(person, sections)
+        profile = self._over_all(person, assigned, sections)
         self._known[key] = (profile, sections)
         return profile
 
@@ -67,10 +68,13 @@ class SettingsProfiles:
         sections += self._assigned.drafted(device.id, content)
         if (own := self._ids.get(device.id)) is not None:
             sections.append(own)
-        return self._over_all(self._assigned.person(device.id), sections)
+        person, assigned = self._assigned.person(device.id), self._assigned.profile(device.id)
+        return self._over_all(person, assigned, sections)
 
-    def _over_all(self, person: str, sections: Sequence[DeviceSection]) -> DeviceProfile:
-        profile = replace(self._general, person=person)
+    def _over_all(
+        self, person: str, assigned: str, sections: Sequence[DeviceSection]
+    ) -> DeviceProfile:
+        profile = replace(self._general, person=person, assigned=assigned)
         for section in sections:
             profile = _over(profile, section)
         return profile

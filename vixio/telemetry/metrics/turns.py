@@ -54,7 +54,8 @@ class TurnMetrics:
 
     def _note_tools(self, timeline: TurnTimeline) -> None:
         for tool in timeline.tools:
-            source = self._source(tool.source or INVENTED)
+            # Names of sources of profiles and devices may be given by a user's program.
+            source = self._source(tool.source.partition("/")[0] or INVENTED)
             self._tools.labels(source, "ok" if tool.success else "failed").inc()
             self._tool_seconds.labels(source).observe(tool.seconds)
 

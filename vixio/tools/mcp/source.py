@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from vixio.core.errors import ToolError
 from vixio.core.imports import sdk_import
 from vixio.core.tools.context import ToolContext
-from vixio.core.tools.source import Fault, ToolSource
+from vixio.core.tools.source import EVERYBODY, Fault, Scope, ToolSource
 from vixio.core.tools.types import JsonObject, ToolCallResult, ToolDefinition
 from vixio.tools.mcp.config import STEADY_SECONDS, McpServerConfig
 from vixio.tools.mcp.listing import to_definitions
@@ -31,8 +31,8 @@ _log = logging.getLogger(__name__)
 class McpSource(ToolSource):
     """The tools of one server, and their :class:`~vixio.core.tools.types.ToolCaller`."""
 
-    def __init__(self, config: McpServerConfig) -> None:
-        super().__init__(config.name)
+    def __init__(self, config: McpServerConfig, scope: Scope = EVERYBODY) -> None:
+        super().__init__(config.name, scope)
         self.config = config
         self.connects = 0
         """Successful connections."""

@@ -50,6 +50,18 @@ def test_a_change_is_seen_at_the_next_look_and_equal_ones_are_one_object() -> No
     assert profiles(Device(KITCHEN)) == plain
 
 
+def test_a_device_knows_the_name_of_its_profile() -> None:
+    known = RegistrySnapshot(
+        standings={KITCHEN: Standing(profile="a"), "b": Standing(profile="b"), "c": Standing()},
+        profiles={"a": {"language": "de"}, "b": {"language": "de"}},
+    )
+    profiles = profiles_of(known)
+    assert [profiles(Device(each)).assigned for each in (KITCHEN, "b", "c")] == ["a", "b", ""]
+    assert profiles.drafted(Device(KITCHEN), {"language": "fr"}).assigned == "a"
+    del known.profiles["a"]
+    assert profiles(Device(KITCHEN)).assigned == ""
+
+
 def test_a_profile_names_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHILD", "Mia")
     known = RegistrySnapshot(
