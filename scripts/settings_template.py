@@ -13,6 +13,7 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
+from vixio.core.moment import ContextSources
 from vixio.core.replacements import Replacements
 from vixio.settings.assistant import PROFILE_KEYS
 
@@ -41,8 +42,11 @@ def lines() -> Iterator[str]:
 
 
 def _yaml(default: object) -> str:
-    value = dict(default.pairs) if isinstance(default, Replacements) else default
-    return json.dumps(value, ensure_ascii=False)
+    if isinstance(default, Replacements):
+        default = dict(default.pairs)
+    if isinstance(default, ContextSources):
+        default = default.given()
+    return json.dumps(default, ensure_ascii=False)
 
 
 def written(text: str) -> str:

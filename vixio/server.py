@@ -118,6 +118,7 @@ class Server:
             self.profiles,
             endpointing,
             self._device_services.keep_sound,
+            self._device_services.moments,
         )
         self.memory = make_memory(settings, self.registry.link, self.providers.agent, self.counters)
         self.tools = make_runtime(
@@ -193,7 +194,7 @@ class Server:
             self, self._device_services, self._conversations, self._operations, self._context.secret
         )
         self._mounts = [*([self.a2a] if self.a2a else []), *apis]
-        self._updates = self._device_services.attach(self.host, self._prepare)
+        self._updates = self._device_services.attach(self.host, self._prepare, self.tools)
         self.http: HttpServer | None = None
         cluster.presence.publish(self.health)
 

@@ -117,6 +117,18 @@ def process_id() -> int:
     return os.getpid()
 
 
+@server.resource("calendar://today")
+def calendar() -> str:
+    """Tell the appointments."""
+    return "10:00 dentist\n15:30 swimming"
+
+
+@server.resource("calendar://broken")
+def broken_calendar() -> str:
+    """Fail."""
+    raise ValueError("no calendar")
+
+
 def main() -> None:
     """Serve as the arguments say."""
     transport, port = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 0

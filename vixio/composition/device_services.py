@@ -13,10 +13,13 @@ from vixio.core.cluster import Cluster
 from vixio.core.device import Device, DeviceProfile
 from vixio.core.host import SessionHost
 from vixio.core.metrics import Counters
+from vixio.core.session.events import ConversationOpened, Event, SessionOpened
+from vixio.core.tools.runtime import ToolRuntime
 from vixio.data.conversations.recorder import TurnRecorder
 from vixio.data.devices.records import UNKNOWN
 from vixio.settings import Settings
 from vixio.stations.asr import KeepSound
+from vixio.tools.moment import Moments
 from vixio.web.api.device_commands import UPGRADE
 from vixio.web.feed.changes import Past, read_past
 from vixio.web.feed.feed import EventFeed
@@ -60,14 +63,21 @@ class DeviceServices:
             )
         self.updates: ProfileUpdates | None = None
         """None until sessions are followed."""
+        self._host: SessionHost | None = None
+        self._tools: ToolRuntime | None = None
+        self.moments = Moments(counters, lambda: self._tools.sources if self._tools else ())
 
     def attach(
-        self, host: SessionHost, prepare: Callable[[DeviceProfile], Awaitable[None]]
+        self,
+        host: SessionHost,
+        prepare: Callable[[DeviceProfile], Awaitable[None]],
+        tools: ToolRuntime,
     ) -> ProfileUpdates:
         """Follow the sessions of ``host``; return what brings changed profiles to them.
 
-        ``prepare`` loads the providers of a profile.
+        ``prepare`` loads the providers of a profile. ``tools``: of the server.
         """
+        self._host, self._tools = host, tools
         updates = self.updates = ProfileUpdates(self.profiles, host.sessions, prepare)
         self.registry.on_unwelcome = Farewells(host.sessions)
         self.registry.on_changed = self._look_again
@@ -80,6 +90,7 @@ class DeviceServices:
         host.commands.register(COMMAND, self._board.answer)
         host.commands.register(UPGRADE, self.firmware.upgrade)
         host.events.attach(updates)
+        host.events.attach(self._ask_of_the_moment)
         host.events.attach(self.registry)
         if self._recorder is not None:
             host.events.attach(self._recorder)
@@ -91,6 +102,13 @@ class DeviceServices:
         if self._recorder is not None:
             self._recorder.begin()
         self.reminders.begin(host)
+
+    def _ask_of_the_moment(self, event: Event) -> None:
+        """Ask what the instructions say of the moment as soon as a conversation begins."""
+        if isinstance(event, SessionOpened | ConversationOpened) and self._host is not None:
+            session = self._host.sessions.get(event.session_id)
+            if session is not None and session.profile.context is not None:
+                self.moments.begin(session.profile.context.sources)
 
     @property
     def keep_sound(self) -> KeepSound | None:
@@ -121,6 +139,7 @@ class DeviceServices:
         """Write what is not written, and close the database. Idempotent."""
         if self._recorder is not None:
             await self._recorder.close()
+        await self.moments.close()
         await self.reminders.stop()
         await self.firmware.stop()
         await self.registry.stop()

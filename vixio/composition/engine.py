@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from functools import lru_cache, partial
 from weakref import WeakKeyDictionary
 from zoneinfo import ZoneInfo
@@ -33,6 +34,7 @@ from vixio.stations.text_aggregator import TextAggregatorStation
 from vixio.stations.tts import TTSStation, VoiceSpeed
 from vixio.stations.turn_detector import TurnDetectorStation
 from vixio.stations.vad import VADStation
+from vixio.tools.moment import Moments, Patience
 
 
 class LeasedPipeline(Pipeline):
@@ -54,7 +56,8 @@ class EngineBuilder:
     """The engine factory of a server. ``settings`` may be replaced; later engines follow them.
 
     ``endpointing`` makes the policy of each engine; None: that of the settings. ``keep_sound``
-    takes what is said to devices whose profile keeps it.
+    takes what is said to devices whose profile keeps it. ``moments`` says what profiles
+    want to know of the moment; None: nothing is asked.
     """
 
     def __init__(
@@ -64,12 +67,14 @@ class EngineBuilder:
         profiles: LiveProfiles,
         endpointing: EndpointingFactory | None = None,
         keep_sound: KeepSound | None = None,
+        moments: Moments | None = None,
     ) -> None:
         """Raises ConfigError when a station of the settings cannot be made."""
         make_stations(settings.stations)  # what cannot be made ends the start, not each session
         self.settings = settings
         self._endpointing = endpointing
         self._keep_sound = keep_sound
+        self._moments = moments
         listening = settings.listening
         self._silences = AdaptiveSilences(listening.end_silence_ms / 1000)
         self._by_words = listening.end_of_turn == "words"
@@ -155,7 +160,21 @@ class EngineBuilder:
             instructions = _instructions(text, surroundings, assistant.time_zone)
             return instructions.for_turn(request.language, request.emotion)
 
-        return prompt
+        context = self.settings.assistant.context if profile.context is None else profile.context
+        moments, patience = self._moments, Patience()
+        if moments is None or not context.sources:
+            return prompt
+
+        async def prompt_of_the_moment(request: AgentRequest) -> str:
+            words = await moments.words(context.sources, patience, self._time_of_day)
+            return f"{prompt(request)}\n{words}" if words else prompt(request)
+
+        return prompt_of_the_moment
+
+    def _time_of_day(self, at: float) -> str:
+        """Return a time in the assistant's zone, of seconds since 1970."""
+        zone = self.settings.assistant.time_zone
+        return f"{datetime.fromtimestamp(at, ZoneInfo(zone) if zone else None):%H:%M}"
 
 
 def _first_apology(agent: str) -> Callable[[str], str] | None:

@@ -13,6 +13,7 @@ from vixio.core.errors import VixioError, describe
 from vixio.core.extras import Extra, how_to_install
 from vixio.core.greetings import WakeGreetings
 from vixio.core.instructions import LANGUAGES, NAMES
+from vixio.core.moment import ContextSource, ContextSources
 from vixio.core.replacements import Replacements
 from vixio.providers import registry
 from vixio.providers.entry import ProviderEntry
@@ -20,6 +21,7 @@ from vixio.providers.registry import ProviderFactory, ProviderKind
 from vixio.settings import Settings
 from vixio.settings.devices import PROVIDERS, DeviceSection
 from vixio.settings.schema import is_secret, secret_options, submodel
+from vixio.settings.shown import without_passwords
 
 MASK: Final = "***"
 """In the place of a secret."""
@@ -140,6 +142,14 @@ def _defaults(settings: Settings) -> dict[str, Any]:
     return {key: _plain(value, (key,), found) for key, value in found.items()}
 
 
+def _hidden(source: ContextSource) -> dict[str, Any]:
+    """Return a source of context as it may be shown: its headers and its query may be secret."""
+    given = source.given()
+    if source.headers:
+        given["headers"] = {name: MASK for name, _ in source.headers}
+    return {**given, **({"url": without_passwords(source.url)} if source.url else {})}
+
+
 def _plain(value: Any, place: tuple[str | int, ...], data: Mapping[str, Any]) -> Any:  # noqa: ANN401 - JSON
     """Return a value of the settings as JSON, without secrets."""
     if isinstance(value, SecretStr):
@@ -148,6 +158,8 @@ def _plain(value: Any, place: tuple[str | int, ...], data: Mapping[str, Any]) ->
         value = dict(value.by_word)
     if isinstance(value, Replacements):
         value = dict(value.pairs)
+    if isinstance(value, ContextSources):
+        value = {each.name: _hidden(each) for each in value.sources}
     if isinstance(value, ProviderEntry):
         value = value.given()
     elif isinstance(value, BaseModel):

@@ -17,6 +17,7 @@ from annotated_types import Interval, Len
 from vixio.core.greetings import WakeGreetings
 from vixio.core.instructions import DEFAULT_INSTRUCTIONS, check_instructions
 from vixio.core.language_tags import check_language
+from vixio.core.moment import NO_CONTEXT, ContextSources
 from vixio.core.quiet_hours import check_quiet_hours
 from vixio.core.replacements import NO_REPLACEMENTS, Replacements
 from vixio.core.whole_phrases import MAX_CHARS
@@ -235,6 +236,16 @@ class DeviceProfile:
             check_quiet_hours,
         ),
     ] = ""
+    context: Annotated[
+        ContextSources | None,
+        Setting(
+            NO_CONTEXT,
+            "what a model is told of the moment, by name: answers of addresses or resources of MCP "
+            "servers, which are asked when a conversation begins: {room: {url: "
+            '"http://192.168.1.5/state", result: temperature}, calendar: {mcp: family, resource: '
+            '"calendar://today"}}',
+        ),
+    ] = None
     agent: ProviderConfig = None
     tts: ProviderConfig = None
     asr: ProviderConfig = None

@@ -7,7 +7,7 @@ framework imports) are shared through its :class:`AgentBackend`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
 
 from vixio.core.agent import AgentEvent, AgentRequest
@@ -21,8 +21,9 @@ __all__ = [
     "SystemPrompt",
 ]
 
-SystemPrompt = str | Callable[[AgentRequest], str]
-"""The instructions: a text, or a function that returns it for one turn and does not raise."""
+SystemPrompt = str | Callable[[AgentRequest], str | Awaitable[str]]
+"""The instructions: a text, or a function, async or not, that returns it for one turn and does not
+raise."""
 
 
 class AgentProvider(ABC):

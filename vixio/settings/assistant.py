@@ -31,9 +31,11 @@ from vixio.core.errors import ConfigError
 from vixio.core.greetings import OTHERS, WakeGreetings
 from vixio.core.instructions import DEFAULT_INSTRUCTIONS
 from vixio.core.messages import check_folder
+from vixio.core.moment import NO_CONTEXT, ContextSources
 from vixio.core.replacements import MAX_CHARS, MAX_PAIRS, Replacements
 from vixio.core.whole_phrases import bare
 from vixio.providers.faults import fault
+from vixio.settings.context import READ_CONTEXT
 from vixio.settings.sections import Section
 
 _TEXTS = TypeAdapter(tuple[str, ...])
@@ -68,6 +70,7 @@ def _replacements(value: object) -> object:
 
 _READ: Final[Mapping[object, object]] = {
     str | WakeGreetings: Annotated[str | WakeGreetings, BeforeValidator(_greetings)],
+    ContextSources: READ_CONTEXT,
     Replacements: Annotated[
         Replacements,
         BeforeValidator(_replacements),
@@ -148,11 +151,13 @@ if TYPE_CHECKING:
         pronunciations: Replacements = Replacements()
         corrections: Replacements = Replacements()
         keep_sound_days: int = 0
+        context: ContextSources = NO_CONTEXT
 
     class ForOneDevice(Section):
         """Likewise. None: as for all devices."""
 
         language: str | None = None
+        context: ContextSources | None = None
 
 else:
     ForAllDevices = _model(

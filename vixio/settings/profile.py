@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from vixio.core.errors import ConfigError
+from vixio.settings.context import public_only
 from vixio.settings.devices import PROVIDERS, DeviceSection, inherit_providers
 from vixio.settings.key_path import KeyPath, show_path
 from vixio.settings.mistakes import details, message
@@ -90,7 +91,10 @@ def _read(
         data = inherit_providers(data)
         above = ("devices", _DEVICE)
         section = DeviceSection.model_validate(data["devices"][_DEVICE])
-        return section.within(settings.timeouts), ()
+        section = section.within(settings.timeouts)
+        if section.context is not None:  # an operator's stands in the settings file
+            section = section.model_copy(update={"context": public_only(section.context)})
+        return section, ()
     except ValidationError as error:
         return None, [_explained(each, data, written) for each in details(error, above)]
 

@@ -17,6 +17,7 @@ from typing import Any, Final
 from pydantic import BaseModel, SecretBytes, SecretStr
 
 from vixio.core.greetings import WakeGreetings
+from vixio.core.moment import ContextSources
 from vixio.core.replacements import Replacements
 from vixio.settings.key_path import KeyPath, show_path
 from vixio.settings.origin import Origin
@@ -133,6 +134,8 @@ class _Writer:
         key = path[-1]
         if isinstance(key, str) and not _is_ours(value):
             hidden = hidden or hides(key, value, declared)
+        if isinstance(value, ContextSources):
+            value = value.given()
         if isinstance(value, Replacements | WakeGreetings):  # which are mappings in a file, too
             value = dict(value.pairs if isinstance(value, Replacements) else value.by_word)
         match value:

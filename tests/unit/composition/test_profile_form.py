@@ -31,6 +31,7 @@ def test_the_schema_accepts_what_the_settings_accept() -> None:
         {"tts": {"name": "espeak", "voice": "de"}, "asr": [{"name": "pocketsphinx"}]},
         {"agent": {"model": "large"}},
         {"pronunciations": {"Vixio": "Vicksio"}, "corrections": {}},
+        {"context": {"room": "http://a.example.org/", "diary": {"mcp": "a", "resource": "b:c"}}},
     ):
         jsonschema.validate(content, schema)
     mistakes: tuple[dict[str, Any], ...] = (

@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 
-from vixio.cli.diagnostics.row import Row
+from vixio.cli.diagnostics.row import Row, quoted
 from vixio.core.errors import VixioError, describe
 from vixio.core.metrics import Counters
+from vixio.core.moment import NO_CONTEXT, ContextSource
 from vixio.core.tools.runtime import ToolRuntime
 from vixio.core.tools.source import ToolSource
 from vixio.settings import Settings
 from vixio.tools.from_settings import make_runtime
+from vixio.tools.moment import Moments
 
 
 async def tool_rows(settings: Settings, limit: float) -> AsyncIterator[Row]:
@@ -33,8 +35,39 @@ async def tool_rows(settings: Settings, limit: float) -> AsyncIterator[Row]:
         for source, row in zip(runtime.sources, rows, strict=True):
             await try_source(runtime, source, row, limit)
             yield row
+        async for row in _context_rows(settings, runtime, limit):
+            yield row
     finally:
         await runtime.close()
+
+
+async def _context_rows(
+    settings: Settings, runtime: ToolRuntime, limit: float
+) -> AsyncIterator[Row]:
+    """Ask each source of ``context`` once, and yield the row of each: equal ones have one."""
+    sections = {"assistant": settings.assistant.context} | {
+        f"devices.{key}": section.context or NO_CONTEXT for key, section in settings.devices.items()
+    }
+    places: dict[ContextSource, str] = {}
+    for place, context in sections.items():
+        for source in context.sources:
+            places.setdefault(source, f"{place}.context.{source.name}")
+    moments = Moments(runtime.counters, lambda: runtime.sources)
+    try:
+        for source, place in places.items():
+            row = Row(place, source.mcp or "http")
+            row.is_ready()
+            try:
+                async with asyncio.timeout(limit):
+                    row.detail = quoted(await moments.answer(source))
+                row.is_done()
+            except TimeoutError:
+                row.fail("it did not answer in time")
+            except Exception as error:  # noqa: BLE001 - third-party code: whatever is wrong is the answer
+                row.fail(str(error) if isinstance(error, VixioError) else describe(error))
+            yield row
+    finally:
+        await moments.close()
 
 
 async def try_source(runtime: ToolRuntime, source: ToolSource, row: Row, limit: float) -> None:

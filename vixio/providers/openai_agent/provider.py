@@ -100,7 +100,8 @@ class OpenAIAgentProvider(AgentProvider):
         )
         instructions = self._instructions
         if not isinstance(instructions, str):
-            instructions = instructions(request)
+            written = instructions(request)
+            instructions = written if isinstance(written, str) else await written
         items = to_input_items(request.history, request.text)
         async with closing(loop.run(instructions, items)) as events:
             async for event in events:

@@ -20,6 +20,7 @@ from mcp.types import (
     INVALID_PARAMS,
     METHOD_NOT_FOUND,
     REQUEST_TIMEOUT,
+    TextResourceContents,
     ToolListChangedNotification,
 )
 from pydantic import ValidationError
@@ -160,6 +161,34 @@ class McpConnection:
         finally:
             self._calls -= 1
             asking.cancel()
+
+    async def read_resource(self, uri: str, timeout: float) -> str:
+        """Return the text of a resource. Raises ToolError."""
+        reading = asyncio.ensure_future(self._client.read_resource(uri))
+        reading.add_done_callback(_retrieve)
+        try:
+            await asyncio.wait(
+                (reading, self.lost), timeout=timeout, return_when=asyncio.FIRST_COMPLETED
+            )
+            if not reading.done():
+                if self.lost.done():
+                    raise _gone()
+                raise ToolError("timeout", f"no answer within {timeout:g} s", retryable=True)
+            contents = reading.result().contents
+        except ToolError:
+            raise
+        except MCPError as error:
+            raise self._explain(error) from error
+        except (Exception, asyncio.CancelledError) as error:
+            if isinstance(error, asyncio.CancelledError) and not reading.cancelled():
+                raise
+            raise ToolError("failed", "the resource cannot be read") from error
+        finally:
+            reading.cancel()
+        texts = [each.text for each in contents if isinstance(each, TextResourceContents)]
+        if not texts:
+            raise ToolError("failed", "the resource has no text")
+        return "\n".join(texts)
 
     async def close(self) -> None:
         """Close it and end a child process. Raises whatever fails."""

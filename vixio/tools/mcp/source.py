@@ -90,6 +90,12 @@ class McpSource(ToolSource):
         except ToolError as error:
             return ToolCallResult.failure(error)
 
+    async def read_resource(self, uri: str, timeout: float) -> str:
+        """Return the text of a resource of the server. Raises ToolError."""
+        if (connection := self._connection) is None:
+            raise ToolError("disconnected", "its server is not connected", retryable=True)
+        return await connection.read_resource(uri, timeout)
+
     async def _run(self) -> None:
         loop = asyncio.get_running_loop()
         backoff = self.config.reconnect

@@ -14,6 +14,8 @@ from vixio.core.errors import ToolError
 
 RESOLVE_TIMEOUT = 5.0
 
+NOT_PUBLIC = "the service's address is not on the public internet"
+
 MAX_ADDRESSES = 4
 """Of a name; further ones are not tried."""
 
@@ -57,8 +59,5 @@ async def addresses_of(host: str, port: int, *, allow_private: bool) -> list[str
         raise ToolError("disconnected", message, retryable=True) from None
     addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
     if not allow_private and not all(map(is_public, addresses)):
-        message = (
-            "the service's address is not on the public internet; allow_private: true allows that"
-        )
-        raise ToolError("denied", message)
+        raise ToolError("denied", f"{NOT_PUBLIC}; allow_private: true allows that")
     return addresses[:MAX_ADDRESSES]

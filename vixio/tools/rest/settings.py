@@ -14,6 +14,18 @@ _base_url = of_form(r"(https?://.+)?", "an address such as https://api.example.o
 Name = Annotated[str, Field(min_length=1, max_length=256)]
 
 
+def check_result(expression: str) -> None:
+    """Raise ValueError, one line, for what is no JMESPath. An empty one is fine."""
+    if expression:
+        from vixio.core.errors import ConfigError
+        from vixio.tools.rest.answer import compile_result  # not while a server without any starts
+
+        try:
+            compile_result(expression)
+        except ConfigError as error:
+            raise ValueError(str(error)) from None
+
+
 class RestToolSettings(SourceSettings):
     """One tool: its description for the model, the request, and which part of the answer to use."""
 

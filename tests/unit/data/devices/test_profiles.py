@@ -8,6 +8,7 @@ import pytest
 
 from vixio.core.device import Device, DeviceProfile, ToolAccess
 from vixio.core.greetings import WakeGreetings
+from vixio.core.moment import NO_CONTEXT
 from vixio.core.replacements import NO_REPLACEMENTS, Replacements
 from vixio.data.devices.profiles import SettingsProfiles
 from vixio.settings import Settings
@@ -42,6 +43,7 @@ def test_a_device_without_a_section_is_served_as_all() -> None:
         pronunciations=NO_REPLACEMENTS,
         corrections=NO_REPLACEMENTS,
         keep_sound_days=0,
+        context=NO_CONTEXT,
     )
 
 

@@ -29,6 +29,7 @@ export const OPTIONS = {
     "profiles.option.corrections": "Words it hears wrongly",
     "profiles.option.quiet_hours": "Quiet hours, such as 22:00-07:00",
     "profiles.option.keep_sound_days": "Days to keep recordings of what is said (0: no recording)",
+    "profiles.option.context": "What it is told of the moment: addresses and resources, by name",
   },
   zh: {
     "profiles.option.name": "提供方",
@@ -57,5 +58,6 @@ export const OPTIONS = {
     "profiles.option.corrections": "听错的词语",
     "profiles.option.quiet_hours": "免打扰时段，例如 22:00-07:00",
     "profiles.option.keep_sound_days": "录音保留天数（0 表示不录音）",
+    "profiles.option.context": "对话开始时告诉它的现况：按名称填写地址或 MCP 资源",
   },
 };
