@@ -41,6 +41,7 @@ OPTIONS: dict[str, dict[str, object]] = {
         "api_key": "k",
         "datasets": ["a"],
     },
+    "ready": {"calculator": {}, "dates": {}, "search": {"api_key": "k"}},
     "rest": {"tools": [{**REST, "allow_private": True}]},
     "openapi": {"document": "document.json", "operations": ["getLamp"], "allow_private": True},
 }

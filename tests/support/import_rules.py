@@ -57,6 +57,7 @@ SOURCE_SETTINGS = (
     "vixio.tools.broker.login",
     "vixio.tools.broker.settings",
     "vixio.tools.mcp.settings",
+    "vixio.tools.ready.settings",
     "vixio.tools.registry",
     "vixio.tools.rest.settings",
     "vixio.tools.source_settings",

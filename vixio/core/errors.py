@@ -21,6 +21,9 @@ from contextlib import contextmanager
 from pathlib import PurePath
 from typing import Final
 
+UNAVAILABLE: Final = "unavailable"
+"""The type of a ToolError whose message is a sentence for the user, in their language."""
+
 REQUEST: Final = "request"
 """The reason of a failure that concerns one request: the provider can serve the next one."""
 
@@ -86,7 +89,8 @@ class ToolError(VixioError):
     ``type`` is a short machine-readable class that the model sees: ``not_found``,
     ``invalid_arguments``, ``timeout``, ``disconnected``, ``failed``, ``busy`` (too many calls at
     the same time), ``denied`` (not for this device), ``no_device`` (it needs one, and the user
-    writes without one), ``confirmation_required``. ``retry_after``:
+    writes without one), ``confirmation_required``, ``unavailable`` (such as a service that
+    does not answer; see :data:`UNAVAILABLE`). ``retry_after``:
     seconds to wait before the next request, as the source asks.
     """
 

@@ -32,6 +32,7 @@ Extra = Literal[
     "postgresql",
     "pulsar",
     "rabbitmq",
+    "ready",
     "sherpa",
     "smart-turn",
     "ten",

@@ -11,6 +11,7 @@ from vixio.settings.tool_source import ToolSourceSection
 from vixio.tools.a2a.settings import A2aAgentSettings
 from vixio.tools.broker.settings import BrokerSettings
 from vixio.tools.mcp.settings import ServerName
+from vixio.tools.ready.settings import ReadySettings
 from vixio.tools.rest.settings import OpenApiSettings, RestToolSettings
 
 Pattern = Annotated[str, Field(min_length=1)]
@@ -45,6 +46,8 @@ class ToolsSettings(Section):
     """Python files, each a module with tools; relative to the working directory."""
     entry_points: bool = True
     """Use the tools of other installed packages."""
+    ready: ReadySettings = ReadySettings()
+    """Tools that come with Vixio: names, or one with its options as a key."""
     rest: tuple[RestToolSettings, ...] = ()
     """HTTP services, described here."""
     openapi: dict[ServerName, OpenApiSettings] = Field(default_factory=dict)

@@ -68,6 +68,8 @@ def specs_of(settings: Settings) -> Iterator[SourceSpec]:
         modules=tools.modules, folder=tools.folder, entry_points=tools.entry_points
     )
     yield SourceSpec("local", "local", "tools", local)
+    if tools.ready:
+        yield SourceSpec("ready", "ready", "tools.ready", tools.ready)
     if tools.rest:
         yield SourceSpec("rest", "rest", "tools.rest", RestSettings(tools=tools.rest))
     for name, service in tools.openapi.items():

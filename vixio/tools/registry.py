@@ -73,6 +73,7 @@ _TYPES: PluginGroup[ToolSourceFactory[Any]] = PluginGroup(
     ToolSourceFactory,
     {
         "a2a": Plugin("vixio.tools.a2a.factory:FACTORY"),
+        "ready": Plugin("vixio.tools.ready.source:FACTORY"),
         "builtin": Plugin("vixio.tools.builtin:BUILTIN"),
         "local": Plugin("vixio.tools.local:LOCAL"),
         "broker": Plugin("vixio.tools.broker.factory:FACTORY"),

@@ -33,6 +33,7 @@ class ToolContext:
 
     ``user``: name of the device's user, empty if unknown. ``person``: id of the person that the
     device belongs to, empty if it is nobody's; facts are stored by person, else by device.
+    ``place``: where the device stands, such as ``Berlin``, empty if its profile says nothing.
     ``language``: of the device's voice (BCP 47). One made without arguments, as in a test, belongs
     to no session, and what is said through it is dropped.
     """
@@ -41,6 +42,7 @@ class ToolContext:
     session_id: str = ""
     user: str = ""
     person: str = ""
+    place: str = ""
     language: str = ""
     turn_id: int = 0
     emit: Callable[[Chunk], None] | None = field(default=None, repr=False, compare=False)

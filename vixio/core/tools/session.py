@@ -46,7 +46,7 @@ class SessionTools:
         self.runtime = runtime
         self.device_id = device_id
         self.session_id = session_id
-        self.user, self.person = profile.user, profile.person
+        self.user, self.person, self.place = profile.user, profile.person, profile.place
         self.profile = profile.assigned
         self.policy = runtime.settings.policy.for_profile(profile.tools)
         self.toolset = ToolSet(self.policy, runtime.renamed)
@@ -74,7 +74,7 @@ class SessionTools:
     def reconfigure(self, profile: DeviceProfile) -> None:
         """Follow the user, the tool policy and the sources of another profile, from the next turn
         on."""
-        self.user, self.person = profile.user, profile.person
+        self.user, self.person, self.place = profile.user, profile.person, profile.place
         self.profile = profile.assigned
         self.policy = self.runtime.settings.policy.for_profile(profile.tools)
         self.toolset.replace_scoped({})  # before others of the same names come
@@ -173,6 +173,7 @@ class TurnTools:
             session_id=session.session_id,
             user=session.user,
             person=session.person,
+            place=session.place,
             language=language,
             turn_id=turn_id,
             emit=emit,

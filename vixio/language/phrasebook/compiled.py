@@ -24,7 +24,7 @@ from vixio.language.phrasebook.slots import (
     properties_of,
     required_of,
 )
-from vixio.language.phrasebook.template import Intent, Language
+from vixio.language.phrasebook.template import SLOT, Intent, Language
 from vixio.language.phrasebook.text import Tokens, fold, join, tokenize
 
 MAX_EXAMPLES = 6
@@ -313,7 +313,14 @@ def _said_as(sentence: _Sentence, filled: Filled) -> Filled | None:
 
 def _argument_of(slot: str, intent: Intent) -> str:
     """Return the tool's argument that the template's slot fills."""
-    return next((name for name, given in intent.arguments.items() if given == f"{{{slot}}}"), slot)
+    return next(
+        (
+            name
+            for name, given in intent.arguments.items()
+            if isinstance(given, str) and slot in SLOT.findall(given)
+        ),
+        slot,
+    )
 
 
 def _covers(

@@ -10,7 +10,7 @@ from vixio.core.messages import message
 from vixio.language.phrasebook.matcher import Filled
 from vixio.language.phrasebook.reply import Missing, Renderer, Result
 from vixio.language.phrasebook.slots import clamp
-from vixio.language.phrasebook.template import SENTENCE, Intent
+from vixio.language.phrasebook.template import SENTENCE, SLOT, Intent
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class Match:
             return self.reply(results[-1], first=results[0])
         first = Result.read(results[0])
         if self._failed(first):
-            return message(first.apology, self.language)
+            return first.apology(self.language)
         try:
             return Call(self.binding.then_tool, self._second_arguments(first))
         except Missing:
@@ -115,7 +115,7 @@ class Match:
         if self.binding.tool and read.spoken:
             return ""
         if self._failed(read):
-            return message(read.apology, self.language)
+            return read.apology(self.language)
         if read.not_found:
             return intent.missing
         nothing_asked = message("nothing_asked", self.language)
@@ -169,8 +169,10 @@ class Match:
             return self.text
         if isinstance(given, Mapping) and "slot" in given:
             return self._value(str(given["slot"]))[int(given["item"])]
-        if isinstance(given, str) and given.startswith("{") and given.endswith("}"):
-            return self._value(given[1:-1])
+        if isinstance(given, str) and (slots := SLOT.findall(given)):
+            if len(slots) == 1 and given == f"{{{slots[0]}}}":
+                return self._value(slots[0])
+            return SLOT.sub(lambda slot: str(self._value(slot[1])), given)
         if isinstance(given, int) and not isinstance(given, bool):
             return clamp(given, schema)
         return given

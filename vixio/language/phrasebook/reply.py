@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from datetime import date, datetime, time
 from typing import Any
 
+from vixio.core.errors import UNAVAILABLE
+from vixio.core.messages import message
 from vixio.core.tools.types import ASKS_NOTE, SPOKEN_NOTE
 from vixio.language.phrasebook.template import Language
 from vixio.language.phrasebook.text import join
@@ -58,10 +60,11 @@ class Result:
         """Whether there was nothing that the tool could have done it to."""
         return self._error_type == "not_found"
 
-    @property
-    def apology(self) -> str:
-        """The key of what is said of a failed call."""
-        return "no_device" if self._error_type == "no_device" else "tool_failed"
+    def apology(self, language: str) -> str:
+        """Return what is said of a failed call."""
+        if self._error_type == UNAVAILABLE:
+            return str(self.value["error"].get("message", ""))
+        return message("no_device" if self._error_type == "no_device" else "tool_failed", language)
 
     @property
     def _error_type(self) -> object:

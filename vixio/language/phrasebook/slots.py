@@ -86,7 +86,8 @@ def kind_of(
         return ChoiceSlot(choices) if choices else None
     if own and type_name in {"string", "boolean", "integer"}:
         return ChoiceSlot(own)
-    if type_name in {"integer", "number"}:
+    # Numbers within a text: "{a} * {b}".
+    if type_name in {"integer", "number"} or (type_name == "string" and spoken is not None):
         low, high = _bound(schema, "minimum"), _bound(schema, "maximum")
         if spoken is not None:
             least = spoken[0] if low is None else max(low, spoken[0])

@@ -19,6 +19,9 @@ Parse = Callable[[str], Node]
 """Returns the tree of a template. Raises ValueError."""
 
 
+SLOT: Final = re.compile(r"\{(\w+)\}")
+"""In an argument: the value of a slot."""
+
 SENTENCE: Final = {"sentence": "whole"}
 """As an argument: the user's sentence as it is."""
 
@@ -39,13 +42,13 @@ class FollowUp:
 class Intent:
     """A command or question: its sentences, its tool, and the reply.
 
-    ``arguments``: constants, ``"{slot}"``, or ``SENTENCE``; a slot that is not listed fills the
-    argument of the same name. ``lists``: words for a slot's values; for a list without values, the
-    words are the value. ``ranges``: the numbers that can be spoken for a slot, where the schema
-    allows more than a grammar should hold; any can be typed. ``missing``: the reply if the result
-    lacks a value that ``reply`` needs, or the tool did not find what was asked for. ``polite``:
-    accepts "please" and "can you" around it. ``final``: it ends or erases something, so a
-    recogniser must be surer of it than of others.
+    ``arguments``: constants, ``"{slot}"``, text with several such (``"{a} * {b}"``), or
+    ``SENTENCE``; a slot that is not listed fills the argument of the same name. ``lists``: words
+    for a slot's values; for a list without values, the words are the value. ``ranges``: the numbers
+    that can be spoken for a slot, where the schema allows more than a grammar should hold; any can
+    be typed. ``missing``: the reply if the result lacks a value that ``reply`` needs, or the tool
+    did not find what was asked for. ``polite``: accepts "please" and "can you" around it.
+    ``final``: it ends or erases something, so a recogniser must be surer of it than of others.
     """
 
     name: str
