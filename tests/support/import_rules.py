@@ -161,6 +161,7 @@ RULES = (
     Rule("vixio.tools.a2a", ("vixio.core", "vixio.tools"), (ANY,)),
     Rule("vixio.tools.broker", ("vixio.core", "vixio.tools", "vixio.bus"), (ANY,)),
     Rule("vixio.tools.mcp", ("vixio.core", "vixio.tools"), (ANY,)),
+    Rule("vixio.tools.ready", ("vixio.core", "vixio.tools"), (ANY,)),
     Rule("vixio.tools.rest", ("vixio.core", "vixio.tools"), (ANY,)),
     # Between the two: settings validate the options of sources, and a runtime is made of settings.
     Rule("vixio.tools.from_settings", ("vixio.core", "vixio.tools", "vixio.settings"), PYDANTIC),
