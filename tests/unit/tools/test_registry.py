@@ -134,7 +134,8 @@ tools:
         ("{type: kitchn}", ":3: tools.sources[0].type: there is no tool source 'kitchn', did you "),
         (
             "{type: kitchn}",
-            "(known: a2a, broken, broker, builtin, kitchen, knowledge, local, mcp, openapi, ready, rest; ",
+            "(known: a2a, broken, broker, builtin, kitchen, knowledge, local, mcp, openapi, ready, "
+            "rest; ",
         ),
         ("{type: broken}", "tools.sources[0].type: No module named 'acme_no_such_module'; to "),
         ("{type: broken}", "install what it needs: pip install --upgrade broken"),
