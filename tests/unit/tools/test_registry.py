@@ -134,8 +134,7 @@ tools:
         ("{type: kitchn}", ":3: tools.sources[0].type: there is no tool source 'kitchn', did you "),
         (
             "{type: kitchn}",
-            "(known: a2a, broken, broker, builtin, kitchen, knowledge, local, mcp, openapi, ready, "
-            "rest; ",
+            "knowledge, local, mcp, openapi, ready, rest; packages can add others)",
         ),
         ("{type: broken}", "tools.sources[0].type: No module named 'acme_no_such_module'; to "),
         ("{type: broken}", "install what it needs: pip install --upgrade broken"),
