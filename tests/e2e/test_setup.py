@@ -50,6 +50,17 @@ async def ended(run: Running, status: int) -> str:
     return "".join(run.out)
 
 
+async def test_ready_tools_by_option_work_at_once(tmp_path: Path) -> None:
+    env = environment(tmp_path)
+    tools = ("--tools", "calculator", "--tools", "dates", "--tools", "news")
+    async with running((VIXIO, "setup", *OFFLINE[:-2], *tools, "--no-wait"), tmp_path, env) as run:
+        assert "calculator is on." in await ended(run, 0)
+    text = (tmp_path / "vixio.yaml").read_text("utf-8")
+    assert "tools:\n  ready:\n  - calculator\n  - dates\n  - news\n" in text
+    async with running((VIXIO, "ask", "what is twelve times seven"), tmp_path, env) as run:
+        assert "That is 84." in await ended(run, 0)
+
+
 async def test_options_alone_make_settings_that_serve(tmp_path: Path) -> None:
     env = environment(tmp_path)
     async with running((VIXIO, "setup", *OFFLINE, "--no-wait"), tmp_path, env) as run:

@@ -6,6 +6,8 @@ child process does, and that onnxruntime's telemetry would be seen.
 
 from __future__ import annotations
 
+import asyncio
+import json
 import signal
 import sys
 from pathlib import Path
@@ -18,6 +20,7 @@ from tests.support.servers import free_ports
 from tests.support.trace import Traced, needs_strace, traced
 from tests.support.waiting import until
 from vixio.core.telemetry import ONNXRUNTIME
+from vixio_bench.vendors.ready.service import ReadyService
 
 pytestmark = [needs_strace, pytest.mark.timeout(400)]
 
@@ -141,6 +144,55 @@ def test_a_program_that_uses_vixio(tmp_path: Path) -> None:
     assert "loaded" in output.read_text(encoding="utf-8")
     assert contacts == []
     assert home.unexpected() == []
+
+
+READY = """
+agent: {name: phrasebook}
+tools:
+  ready: [calculator, dates, %s]
+"""
+SERVICES = "geocoding-api.open-meteo.com", "feeds.bbci.co.uk"
+
+
+@pytest.mark.parametrize(
+    ("asked", "asks"),
+    [
+        ("what is twelve times seven", ()),
+        ("how many days until christmas", ()),
+        ("what is the weather in berlin", SERVICES[:1]),
+        ("what is the news", SERVICES[1:]),
+    ],
+)
+def test_a_ready_tool_asks_its_own_service_when_it_is_called(
+    asked: str, asks: tuple[str, ...], tmp_path: Path
+) -> None:
+    home = PrivateHome(tmp_path)
+    home.work.joinpath("vixio.yaml").write_text(READY % "weather, news", "utf-8")
+    output = tmp_path / "output"
+    command = (VIXIO, "ask", asked)
+    with traced(command, cwd=home.work, environment=home.environment, output=output) as run:
+        contacts = run.wait(SECONDS)
+    said = output.read_text(encoding="utf-8")
+    assert "Traceback" not in said
+    for name in SERVICES:
+        assert any(name in each for each in contacts) == (name in asks), (contacts, said)
+    assert asks or contacts == []
+
+
+async def test_ready_tools_at_addresses_of_ones_own_ask_nobody_else(tmp_path: Path) -> None:
+    home = PrivateHome(tmp_path)
+    output = tmp_path / "output"
+    async with ReadyService() as service:
+        listed = ({name: options} for name, options in service.settings().items())
+        text = READY % ", ".join(map(json.dumps, listed))
+        home.work.joinpath("vixio.yaml").write_text(text, "utf-8")
+        command = (VIXIO, "ask", "what is the weather in berlin")
+        with traced(command, cwd=home.work, environment=home.environment, output=output) as run:
+            contacts = await asyncio.to_thread(run.wait, SECONDS)
+        said = output.read_text(encoding="utf-8")
+        assert "Berlin: rain, 12 degrees." in said
+        assert contacts == []
+        assert service.requests == {"geocode": 1, "forecast": 1}
 
 
 def test_control_what_a_child_process_asks_for_is_seen(tmp_path: Path) -> None:

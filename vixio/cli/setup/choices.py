@@ -23,8 +23,8 @@ PACKAGED: Final = "whisper"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """A recogniser, a voice or an agent. ``section``: of the settings; None: it depends on the
-    service. ``account``: whether it needs one.
+    """A recogniser, a voice, an agent or a ready tool. ``section``: of the settings; None: it
+    depends on the service. ``account``: whether it needs one.
 
     ``module``: what its extra brings. ``model``: of `vixio models`, which it needs. ``wait_s``: the
     seconds of the reference machine from the end of a sentence to its words, or to the voice's
@@ -32,7 +32,7 @@ class Choice:
     """
 
     name: str
-    kind: Literal["asr", "tts", "agent"]
+    kind: Literal["asr", "tts", "agent", "tool"]
     section: Any = None
     extra: Extra | None = None
     module: str = ""

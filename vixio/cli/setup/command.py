@@ -50,8 +50,9 @@ _INTERRUPTED = 130
     "--tools",
     metavar="TOOLS",
     multiple=True,
-    help="none, home-assistant=URL (token: HOME_ASSISTANT_TOKEN), or mcp=COMMAND (or URL); more "
-    "than once.",
+    help="none, weather (or weather=PLACE), news, calculator, dates, calendar=URL, search "
+    "(TAVILY_API_KEY) or search=URL of SearXNG, home-assistant=URL (token: HOME_ASSISTANT_TOKEN), "
+    "or mcp=COMMAND (or URL); more than once.",
 )
 @click.option("--yes", is_flag=True, help="Ask nothing: the proposed answers, and overwrite.")
 @click.option("--wait/--no-wait", default=True, help="Serve, and wait for the device (default).")

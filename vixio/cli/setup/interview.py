@@ -244,7 +244,7 @@ class Interview:
     def _tools(self, draft: _Draft) -> None:
         question = ToolsQuestion(
             self._given.tools,
-            self._present.section("mcp_servers"),
+            self._present,
             self._terminal,
             self._trials,
             self._environment,

@@ -32,7 +32,7 @@ from vixio.settings.env_file import env_file, load_env
 
 _CHANGE, _WRITE, _STOP = "failed.change", "failed.write", "failed.stop"
 
-_ORDER = ("assistant", "asr", "agent", "tts", "mcp_servers")
+_ORDER = ("assistant", "asr", "agent", "tts", "mcp_servers", "tools")
 """Of the sections in a new file: the way of a turn."""
 
 

@@ -1,4 +1,4 @@
-"""The question about tools: Home Assistant and other MCP servers, tried at once."""
+"""The question about tools: ready ones, Home Assistant and other MCP servers, tried at once."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from vixio.cli.setup.answers import Answers
+from vixio.cli.setup.ready import READY, ReadyTools
+from vixio.cli.setup.settings_file import Present
 from vixio.cli.setup.terminal import Terminal
 from vixio.cli.setup.trial import SetupTrials
 from vixio.core.errors import ConfigError, VixioError
@@ -26,12 +28,13 @@ _HOME_PATHS: Final = ("/api/mcp", "/mcp_server/sse")
 
 
 class ToolsQuestion:
-    """Asks for MCP servers. ``given``: ``none``, ``home-assistant=URL``, ``mcp=COMMAND or URL``."""
+    """Asks for tools. ``given``: ``none``, a ready tool such as ``weather`` or ``weather=PLACE``,
+    ``home-assistant=URL``, ``mcp=COMMAND or URL``. ``present``: the sections that are there."""
 
     def __init__(
         self,
         given: tuple[str, ...],
-        present: Any,  # noqa: ANN401 - any YAML value
+        present: Present,
         terminal: Terminal,
         trials: SetupTrials,
         environment: Mapping[str, str],
@@ -39,7 +42,9 @@ class ToolsQuestion:
         asking: bool,
     ) -> None:
         self._given = given
-        self._servers: dict[str, Any] = dict(present) if isinstance(present, dict) else {}
+        servers = present.section("mcp_servers")
+        self._servers: dict[str, Any] = dict(servers) if isinstance(servers, dict) else {}
+        self._ready = ReadyTools(present.section("tools"), terminal, trials, environment)
         self._had = set(self._servers)
         self._terminal = terminal
         self._trials = trials
@@ -57,6 +62,7 @@ class ToolsQuestion:
             self._terminal.say(words("tools.need_model"))
         if self._servers:
             answers.sections["mcp_servers"] = self._servers
+        self._ready.write(answers)
 
     def _take_given(self, answers: Answers) -> None:
         for each in self._given:
@@ -68,28 +74,35 @@ class ToolsQuestion:
                 self._add_home(value or _HOME_URL, token, answers)
             elif kind == MCP and value:
                 self._add(value)
+            elif kind in READY:
+                self._ready.take(kind, value, answers)
             elif each != NONE:
                 raise ConfigError(
-                    f"--tools: expected {NONE}, {HOME}=URL or {MCP}=COMMAND, found {each!r}"
+                    f"--tools: expected {NONE}, {', '.join(READY)}, {HOME}=URL or {MCP}=COMMAND, "
+                    f"found {each!r}"
                 )
 
     def _ask(self, answers: Answers) -> None:
         words, terminal = self._terminal.words, self._terminal
         while True:
-            nothing = words("tools.done" if self._servers else "tools.none")
-            options = [nothing, words("tools.home"), words("tools.mcp")]
-            chosen = terminal.choose(words("tools"), options, 0)
+            nothing = words("tools.done" if self._servers or self._ready.any_on else "tools.none")
+            names = [HOME, MCP, *self._ready.off]
+            titles = [words("tools.home"), words("tools.mcp"), *map(self._ready.title, names[2:])]
+            chosen = terminal.choose(words("tools"), [nothing, *titles], 0)
             if chosen == 0:
                 return
+            name = names[chosen - 1]
             try:
-                if chosen == 1:
+                if name == HOME:
                     self._ask_home(answers)
+                elif name != MCP:
+                    self._ready.ask(name, answers)
                 elif command := terminal.ask(words("tools.command")):
                     self._add(command)
             except VixioError as error:
                 told = " ".join(str(error).split())
-                terminal.say(words("tools.failed", name=(HOME, MCP)[chosen - 1], error=told))
-                if chosen == 1:
+                terminal.say(words("tools.failed", name=name, error=told))
+                if name == HOME:
                     terminal.say(words("tools.home.off"))
 
     def _ask_home(self, answers: Answers) -> None:

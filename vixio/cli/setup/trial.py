@@ -32,7 +32,8 @@ from vixio.providers.model_path import models_folder
 from vixio.providers.openai_client import OpenAIConnection, SharedClient
 from vixio.settings import Settings, load_settings
 from vixio.settings.provider import AgentSection, ASRSection, TTSSection
-from vixio.tools.from_settings import make_runtime
+from vixio.tools.from_settings import make_runtime, make_sources, specs_of
+from vixio.tools.registry import SourceContext
 
 KEY_TIMEOUT_S: Final = 15.0
 TOOLS_TIMEOUT_S: Final = 40.0
@@ -72,6 +73,16 @@ class SetupTrials:
     def tools(self, name: str, server: dict[str, Any]) -> int:
         """Return the number of tools of an MCP server. Raises ConfigError."""
         return len(asyncio.run(list_tools(name, server, TOOLS_TIMEOUT_S)))
+
+    def ready(self, name: str, options: Mapping[str, Any], env: Mapping[str, str]) -> str:
+        """Try a ready tool; return how fast its service answers, empty if it asks none.
+
+        Raises ConfigError, ToolError.
+        """
+        import yaml
+
+        text = yaml.safe_dump({"tools": {"ready": [{name: dict(options)}]}}, allow_unicode=True)
+        return asyncio.run(look(load_text(text, env, Path(name))))
 
     def install(self, choices: list[Choice]) -> None:
         """Install the extras that the choices need. Raises ConfigError."""
@@ -160,6 +171,19 @@ async def list_tools(name: str, server: object, limit: float) -> list[str]:
         return [tool.name for tool in listed[name]]
     finally:
         await runtime.close()
+
+
+async def look(settings: Settings) -> str:
+    """Ask the service of the one ready tool of the settings. Raises ConfigError, ToolError."""
+    (spec,) = (each for each in specs_of(settings) if each.type == "ready")
+    (source,) = make_sources([spec], SourceContext(""))
+    try:
+        await source.start()
+        if source.faults:
+            raise ConfigError(source.faults[0].reason)
+        return await source.look()
+    finally:
+        await source.close()
 
 
 def load_text(text: str, env: Mapping[str, str], path: Path) -> Settings:

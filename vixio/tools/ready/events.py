@@ -104,9 +104,10 @@ class Calendar:
         context.show("\n".join(_item(event, language) for event in found[:SAID]))
         return {"events": [_told(event) for event in found[:50]], "spoken": spoken}
 
-    async def look(self) -> None:
+    async def look(self) -> bool:
         """Read each calendar. Raises ToolError."""
         await asyncio.gather(*map(self._events, self._settings.addresses_given()))
+        return True
 
     async def close(self) -> None:
         """Close everything."""

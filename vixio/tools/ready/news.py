@@ -86,10 +86,11 @@ class News:
             return self.service.unreachable(first, language)
         return first
 
-    async def look(self) -> None:
-        """Read each feed of every language of the settings. Raises ToolError."""
+    async def look(self) -> bool:
+        """Read each feed of the settings; return whether there is one. Raises ToolError."""
         for address in chain.from_iterable(self._settings.feeds.values()):
             await self._kept(address)
+        return bool(self._settings.feeds)
 
     async def close(self) -> None:
         """Close everything."""

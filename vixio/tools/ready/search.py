@@ -61,9 +61,10 @@ class Search:
         context.show("\n".join(each["title"] for each in results[:3]) or said)
         return {**found, "spoken": _cut(said, SAID_CHARS)}
 
-    async def look(self) -> None:
+    async def look(self) -> bool:
         """Search for one word. Raises ToolError."""
         await self._found.get(("vixio", "en"), lambda: self._ask("vixio", "en"))
+        return True
 
     async def close(self) -> None:
         """Close everything."""

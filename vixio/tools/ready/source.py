@@ -87,7 +87,8 @@ class ReadySource(ToolSource):
         for name, asked in self._asks.items():
             began = perf_counter()
             try:
-                await asked.look()
+                if not await asked.look():
+                    continue
             except ToolError as error:
                 raise ToolError(error.type, f"{name}: {error}") from None
             said.append(f"{name} {1000 * (perf_counter() - began):.0f} ms")

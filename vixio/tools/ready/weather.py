@@ -99,12 +99,13 @@ class Weather:
         context.show(f"{where.name} {shown}°, {message(_sky(degrees['sky']), language)}")
         return told
 
-    async def look(self) -> None:
+    async def look(self) -> bool:
         """Ask for the weather of one place. Raises ToolError."""
         where = Place("", "", "", 0.0, 0.0)
         if name := self._settings.place:
             where = await self._place(name, "en") or where
         await self._forecasts.get((where.latitude, where.longitude), lambda: self._forecast(where))
+        return True
 
     async def close(self) -> None:
         """Close everything."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -269,6 +270,53 @@ def test_home_assistant_is_tried_in_both_ways_and_its_token_kept_apart(path: Pat
     valid(answers)
 
 
+def test_ready_tools_are_tried_and_leave_the_list(path: Path) -> None:
+    terminal = ScriptedTerminal(
+        "English", "commands only", "phrase book", "eSpeak",
+        "the weather", "Berlin",
+        "news",
+        "a calculator",
+        "your calendar", "https://down.example/a.ics",
+        "your calendar", "https://cal.example/a.ics",
+        "web search", "http://search.local:8080",
+        "no further",
+    )  # fmt: skip
+    trials = ScriptedTrials()
+    answers = interview(path, terminal, trials)
+    assert answers.sections["tools"] == {
+        "ready": [
+            {"weather": {"place": "Berlin"}},
+            "news",
+            "calculator",
+            {"calendar": {"addresses": ["${CALENDAR_ADDRESS}"]}},
+            {"search": {"service": "searxng", "base_url": "http://search.local:8080"}},
+        ]
+    }
+    assert answers.env == {"CALENDAR_ADDRESS": "https://cal.example/a.ics"}
+    assert "weather works: weather 5 ms." in terminal.said
+    assert "calculator is on." in terminal.said
+    assert "calendar does not work: calendar: no answer in time" in terminal.said
+    assert not any("phrase book cannot use these tools" in line for line in terminal.said)
+    assert valid(answers).tools.ready.weather is not None
+
+
+def test_ready_tools_by_option_beside_those_that_are_there(path: Path) -> None:
+    path.write_text(
+        "tools: {deny: [self.reboot], ready: [news, {weather: {place: Ulm}}]}\n", "utf-8"
+    )
+    given = replace(OFFLINE, tools=("weather=Berlin", "search", "dates"))
+    environment = {"TAVILY_API_KEY": "k"}
+    terminal = ScriptedTerminal()
+    answers = interview(path, terminal, ScriptedTrials(), given, environment, asking=False)
+    assert answers.sections["tools"] == {
+        "deny": ["self.reboot"],
+        "ready": ["news", {"weather": {"place": "Berlin"}}, "search", "dates"],
+    }
+    path.write_text("tools: {deny: [a]}\n", "utf-8")
+    answers = interview(path, terminal, ScriptedTrials(), OFFLINE, asking=False)
+    assert "tools" not in answers.sections
+
+
 def test_a_second_run_proposes_what_is_there(path: Path) -> None:
     path.write_text(
         "assistant: {language: en-GB}\n"
@@ -306,6 +354,8 @@ def test_a_model_that_is_not_offered_here_can_stay(path: Path) -> None:
         (Given(language="en", model="gpt"), "--model: there is no 'gpt'; known: phrasebook"),
         (Given(language="de", voice="joe"), "--voice: 'joe' does not fit here; for de: "),
         (Given(language="en", tools=("lamp",)), "--tools: expected none"),
+        (Given(language="en", tools=("dates=x",)), "--tools dates: it takes no value"),
+        (Given(language="en", tools=("calendar",)), "--tools calendar=URL: give the address"),
         (
             Given(language="en", tools=("home-assistant=http://h",)),
             "--tools home-assistant: the",

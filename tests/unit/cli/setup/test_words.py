@@ -10,6 +10,7 @@ import pytest
 
 import vixio.cli.setup
 from vixio.cli.setup.choices import EARS, VOICES
+from vixio.cli.setup.ready import READY
 from vixio.cli.setup.vendors import VENDORS
 from vixio.cli.setup.words import ENGLISH, LANGUAGES, Words
 
@@ -35,6 +36,7 @@ def test_every_text_is_used_and_every_choice_described() -> None:
     )
     choices = {f"ears.{each.name}" for each in EARS} | {f"voice.{each.name}" for each in VOICES}
     choices |= {f"vendor.{name}" for name in VENDORS} | {"ears.funasr-server"}
+    choices |= {f"tools.{name}" for name in READY}
     choices |= {f"{question}.vendor" for question in ("ears", "voice")}
     assert choices <= set(ENGLISH)
     used = set(re.findall(r"""["']([a-z][a-z._-]*)["']""", code)) | choices
