@@ -103,10 +103,9 @@ class Server:
         self._device_services = DeviceServices(
             settings,
             self.providers.defaults,
-            cluster,
+            self._context,
             self.counters,
             self._http_port,
-            self._context.secret,
         )
         self.registry = self._device_services.registry
         self.profiles = self._device_services.profiles
@@ -125,7 +124,11 @@ class Server:
             settings,
             self.counters,
             facts=self.memory.facts if self.memory else None,
-            more=[*self.reminders.sources, *([app_source(tools)] if tools else []), *tool_sources],
+            more=[
+                *self._device_services.sources,
+                *([app_source(tools)] if tools else []),
+                *tool_sources,
+            ],
         )
         self._shared = SharedServices(self.tools, self.memory)
         self.admission = Admission(

@@ -55,6 +55,15 @@ def conversation(arguments: Sequence[str]) -> None:
 
 @bench.command(context_settings=_PASSED_ON, add_help_option=False)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def papers(arguments: Sequence[str]) -> None:
+    """How well and how soon documents are found."""
+    from vixio_bench.papers import main
+
+    sys.exit(main(list(arguments)))
+
+
+@bench.command(context_settings=_PASSED_ON, add_help_option=False)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def sets(arguments: Sequence[str]) -> None:
     """What the ready sets understand, how soon they answer, and their memory."""
     from vixio_bench.sets import main

@@ -166,12 +166,26 @@ RULES = (
     # Between the two: settings validate the options of sources, and a runtime is made of settings.
     Rule("vixio.tools.from_settings", ("vixio.core", "vixio.tools", "vixio.settings"), PYDANTIC),
     Rule("vixio.tools", ("vixio.core",), PYDANTIC),
-    Rule("vixio.data.backup", ("vixio", "vixio.core", "vixio.data.database", "vixio.data.memory")),
+    Rule(
+        "vixio.data.backup",
+        (
+            "vixio",
+            "vixio.core",
+            "vixio.data.database",
+            "vixio.data.memory",
+            "vixio.data.papers",
+        ),
+    ),
     Rule("vixio.data.conversations", ("vixio.core", "vixio.data.database")),
     Rule("vixio.data.database", ("vixio.core",), ("asyncpg",)),
     Rule(
         "vixio.data.devices",
         ("vixio.core", "vixio.data.database", "vixio.settings", "vixio.transports.admission"),
+    ),
+    Rule(
+        "vixio.data.papers",
+        ("vixio.core", "vixio.data.database"),
+        ("docx", "lxml", "numpy", "pypdf"),
     ),
     Rule("vixio.data.reminders", ("vixio.core", "vixio.data.database")),
     Rule(
@@ -246,6 +260,7 @@ RULES = (
             "vixio.web.http.images",
             "vixio.web.http.upload",
             "vixio.data.memory",
+            "vixio.data.papers",
             "vixio.data.reminders",
             "vixio.settings.api",
             "vixio.transports.admission",

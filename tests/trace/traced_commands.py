@@ -58,6 +58,12 @@ STEPS = (
     Step("people show", ["Anna"]),
     Step("people (alone)"),
     Step("people list"),
+    Step("papers add", [IMAGE[1]], status=2),  # no document
+    Step("papers search", ["tea"]),
+    Step("papers remove", ["tea.txt"], status=2),  # there is none
+    Step("papers erase", ["--all"]),
+    Step("papers (alone)"),
+    Step("papers list"),
     Step("profiles set", ["kitchen", "language=en"]),
     Step("profiles show", ["kitchen"]),
     Step("profiles (alone)"),

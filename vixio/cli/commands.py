@@ -21,6 +21,7 @@ from vixio.cli.conversations import conversations
 from vixio.cli.devices import devices
 from vixio.cli.firmware import firmware
 from vixio.cli.models import models
+from vixio.cli.papers import papers
 from vixio.cli.people import people
 from vixio.cli.profiles import profiles
 from vixio.cli.reminders import reminders
@@ -109,6 +110,7 @@ main.add_command(restore)
 main.add_command(devices)
 main.add_command(firmware)
 main.add_command(profiles)
+main.add_command(papers)
 main.add_command(people)
 main.add_command(reminders)
 main.add_command(tokens)

@@ -84,6 +84,7 @@ def make_api(
             reminders=device_services.reminders.service,
             listeners=device_services.reminders.listeners,
             memory=app.memory,
+            papers=device_services.papers.papers,
             cluster=admission.cluster,
             counters=host.counters,
             proxies=admission.proxies,

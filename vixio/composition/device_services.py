@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
+from vixio.cluster.context import ClusterContext
 from vixio.composition.choices import ProfileDefaults
 from vixio.composition.firmware import make_firmware
+from vixio.composition.papers import PaperServices
 from vixio.composition.profiles import LiveProfiles, ProfileUpdates
 from vixio.composition.registry import Farewells, make_registry
 from vixio.composition.reminders import Reminders
-from vixio.core.cluster import Cluster
 from vixio.core.device import Device, DeviceProfile
 from vixio.core.host import SessionHost
 from vixio.core.metrics import Counters
 from vixio.core.session.events import ConversationOpened, Event, SessionOpened
 from vixio.core.tools.runtime import ToolRuntime
+from vixio.core.tools.source import ToolSource
 from vixio.data.conversations.recorder import TurnRecorder
 from vixio.data.devices.records import UNKNOWN
 from vixio.settings import Settings
@@ -28,20 +30,20 @@ from vixio.web.feed.live import COMMAND, LiveBoard, LiveDevices
 
 
 class DeviceServices:
-    """Registry, firmware updates, reminders and feed of one server. Raises ConfigError.
+    """Registry, firmware updates, reminders, documents and feed of one server. Raises ConfigError.
 
-    ``secret`` signs links to firmware where nothing else does.
+    The secret of ``context`` signs links to firmware where nothing else does.
     """
 
     def __init__(
         self,
         settings: Settings,
         defaults: ProfileDefaults,
-        cluster: Cluster,
+        context: ClusterContext,
         counters: Counters,
         http_port: Callable[[], int],
-        secret: str,
     ) -> None:
+        cluster, secret = context.cluster, context.secret
         self.registry = make_registry(settings, counters)
         self.profiles = LiveProfiles(settings, defaults, self.registry.known)
         self.reminders = Reminders(
@@ -51,9 +53,15 @@ class DeviceServices:
         self.feed = EventFeed(cluster, self._read_changes)
         self._board = LiveBoard()
         self.live = LiveDevices(self._board, cluster)
+        standings = self.registry.known.standings
+        self.papers = PaperServices(
+            settings.papers,
+            self.registry.link,
+            lambda device_id: standings.get(device_id, UNKNOWN).profile,
+            keeps=context.worker in (0, 1),
+        )
         self._recorder: TurnRecorder | None = None
         if settings.data.kept and (days := settings.conversations.keep_days):
-            standings = self.registry.known.standings
             self._recorder = TurnRecorder(
                 self.registry.link,
                 counters,
@@ -102,6 +110,19 @@ class DeviceServices:
         if self._recorder is not None:
             self._recorder.begin()
         self.reminders.begin(host)
+        self.papers.begin()
+        written = self.registry.on_written
+
+        def on_written() -> None:
+            written()
+            self.papers.papers.look()
+
+        self.registry.on_written = on_written
+
+    @property
+    def sources(self) -> Sequence[ToolSource]:
+        """The tools that they bring for the agent."""
+        return [*self.reminders.sources, *self.papers.sources]
 
     def _ask_of_the_moment(self, event: Event) -> None:
         """Ask what the instructions say of the moment as soon as a conversation begins."""
@@ -141,6 +162,7 @@ class DeviceServices:
             await self._recorder.close()
         await self.moments.close()
         await self.reminders.stop()
+        await self.papers.close()
         await self.firmware.stop()
         await self.registry.stop()
 

@@ -56,16 +56,20 @@ def make_registry(settings: Settings, counters: Counters) -> DeviceRegistry:
     tokens = None
     if server.tokens:
         tokens = DeviceTokens(signing_secret(settings), server.auth.token_lifetime_days * DAY_S)
-    check_database(settings.data.database.get_secret_value())
-    link: Link[Database] = Link(lambda: _database(settings), name="vixio-registry", reports=REPORTS)
     return DeviceRegistry(
-        link,
+        registry_link(settings),
         mode,
         tokens,
         counters,
         language=settings.assistant.language,
         by_mqtt=settings.mqtt.takes if settings.mqtt is not None else lambda _carrier: False,
     )
+
+
+def registry_link(settings: Settings) -> Link[Database]:
+    """Return a link to the database of the registry. Raises ConfigError."""
+    check_database(settings.data.database.get_secret_value())
+    return Link(lambda: _database(settings), name="vixio-registry", reports=REPORTS)
 
 
 def _database(settings: Settings) -> Database:

@@ -29,6 +29,7 @@ Extra = Literal[
     "mp3",
     "nats",
     "otel",
+    "papers",
     "postgresql",
     "pulsar",
     "rabbitmq",

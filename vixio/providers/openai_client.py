@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
-from vixio.core.errors import ProviderUnavailable
+from vixio.core.errors import ProviderError, ProviderUnavailable
 from vixio.providers import service_errors
 from vixio.providers.openai_url import BaseUrl, checked_base_url
 from vixio.providers.service_client import Server, ServiceClient, checked_key
@@ -149,3 +150,39 @@ _ACCOUNT_HEADERS: Final = (
     ("OpenAI-Organization", "OPENAI_ORG_ID"),
     ("OpenAI-Project", "OPENAI_PROJECT_ID"),
 )
+
+
+class Embeddings:
+    """Vectors of texts by one model of one service, with OpenAI's ``POST /embeddings``.
+
+    ``timeout``: seconds for a single text; several have ten times.
+    """
+
+    def __init__(self, base_url: str, model: str, api_key: SecretStr, timeout: float) -> None:
+        connection = OpenAIConnection(base_url=base_url, api_key=api_key, retries=0)
+        self._client = SharedClient(
+            "embeddings", "papers.embeddings", connection, timeout=10 * timeout
+        )
+        self._model = model
+        self._timeout = timeout
+
+    async def __call__(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
+        """Return a vector for each text. Raises ProviderError."""
+        await self._client.start()
+        seconds = self._timeout if len(texts) == 1 else 10 * self._timeout
+        asked = self._client.run(self._ask(texts))
+        return await self._client.bounded(asked, "no vectors", seconds)
+
+    async def close(self) -> None:
+        """Close the connections. Idempotent."""
+        await self._client.close()
+
+    async def _ask(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
+        body = {"model": self._model, "input": list(texts), "encoding_format": "float"}
+        answer = await self._client.post_json("embeddings", body)
+        try:
+            found: list[Any] = json.loads(await answer.read())["data"]
+            vectors = {int(each["index"]): list(map(float, each["embedding"])) for each in found}
+            return [vectors[at] for at in range(len(texts))]
+        except (ValueError, KeyError, TypeError):
+            raise ProviderError("embeddings", "the service's answer has no vectors") from None

@@ -39,6 +39,7 @@ from vixio.settings.memory import MemorySection
 from vixio.settings.metrics import MetricsSection
 from vixio.settings.mqtt import MqttSection
 from vixio.settings.origin import Origin
+from vixio.settings.papers import PapersSection
 from vixio.settings.provider import (
     AgentSection,
     ASRSection,
@@ -106,6 +107,7 @@ class Settings(Section):
     """Of other packages, in every pipeline beside the standard ones."""
     memory: MemorySection = MemorySection()
     reminders: RemindersSection = RemindersSection()
+    papers: PapersSection = PapersSection()
     mqtt: MqttSection | None = None
     """Where devices are reached at any time; None: they come by WebSocket alone."""
     a2a: A2ASection | None = None

@@ -13,8 +13,8 @@ from vixio.data.database.migrate import migrations, version_of
 FIRST: Final = ("profiles", "people", "devices", "memories")
 """What other tables refer to comes before them."""
 
-SOUNDS: Final = "turn_sounds"
-"""What users said, which is to be gone after some days: not in a backup."""
+LEFT_OUT: Final = ("turn_sounds", "paper_index", "paper_vectors")
+"""What users said, which is to be gone after some days, and what is made of documents again."""
 
 _TABLE = re.compile(r"^CREATE TABLE (?:IF NOT EXISTS )?(\w+)", re.MULTILINE)
 _COLUMN = re.compile(r"[a-z_][a-z0-9_]*")
@@ -34,7 +34,7 @@ async def dump(database: Database) -> tuple[int, dict[str, Sequence[Mapping[str,
         return version, {
             table: await transaction.fetch(f"SELECT * FROM {table}")  # noqa: S608 - our tables
             for table in tables()
-            if table in there and table != SOUNDS
+            if table in there and table not in LEFT_OUT
         }
 
 

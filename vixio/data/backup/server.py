@@ -15,6 +15,7 @@ from vixio.data.database.paths import make_private_folder
 from vixio.data.memory.former import restore as restore_memory
 from vixio.data.memory.records import PERSON_KEY
 from vixio.data.memory.repository import MemoryRepository
+from vixio.data.papers.repository import index_again
 
 ABOUT: Final = "about.json"
 MEMORY: Final = "memory.jsonl"
@@ -87,6 +88,7 @@ async def restore(place: Place, path: Path) -> Mapping[str, int]:
     loaded = await registry.load(place.database, rows, version)
     async with place.database.transaction() as transaction:
         await restore_memory(transaction, archive.lines(MEMORY))
+    await index_again(place.database)
 
     def write() -> None:
         for name, target in targets.items():

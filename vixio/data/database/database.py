@@ -11,7 +11,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from vixio.core.well_formed import well_formed
 from vixio.data.database.link import Failed, Trouble
@@ -27,6 +27,8 @@ Row = Mapping[str, Any]
 """The values of a row by the names of its columns."""
 
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z_][a-z0-9_]*)")
+_ONLY = re.compile(r"-- (sqlite|postgresql)\n")
+"""Before a statement of a script: for this database alone."""
 
 
 class DatabaseFailed(Failed):
@@ -38,6 +40,8 @@ class Transaction(ABC):
 
     The door of the database: a text comes in as :func:`storable` has it.
     """
+
+    dialect: Literal["sqlite", "postgresql"]
 
     async def fetch(self, sql: str, **values: Value) -> Sequence[Row]:
         """Run one statement and return its rows."""
@@ -70,9 +74,13 @@ class Transaction(ABC):
         return rows[0] if rows else None
 
     async def script(self, sql: str) -> None:
-        """Run the statements of a text, without parameters; each ends with ``;`` and a new line."""
+        """Run the statements of a text, without parameters; each ends with ``;`` and a new line.
+
+        ``-- sqlite`` or ``-- postgresql`` in the line before one: it is for that database alone.
+        """
         for statement in sql.split(";\n"):
-            if statement.strip():
+            only = _ONLY.match(statement.lstrip())
+            if statement.strip() and (only is None or only[1] == self.dialect):
                 await self.execute(statement)
 
 

@@ -140,6 +140,8 @@ def _discard(connecting: asyncio.Future[asyncpg.Connection[Any]]) -> None:
 
 
 class _PostgreSQLTransaction(Transaction):
+    dialect = "postgresql"
+
     def __init__(self, connection: Any) -> None:  # noqa: ANN401 - asyncpg's proxy is untyped
         self._connection = connection
 

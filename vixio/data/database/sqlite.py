@@ -108,6 +108,8 @@ class SQLiteDatabase(Database):
 
 
 class _SQLiteTransaction(Transaction):
+    dialect = "sqlite"
+
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 

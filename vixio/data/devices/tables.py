@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from vixio.core.facts import person_owner
 from vixio.data.database.database import Transaction, Value
 from vixio.data.devices.records import (
     DeviceLine,
@@ -289,5 +290,7 @@ class PersonTable:
         )
 
     async def remove(self, person_id: str) -> None:
-        """Remove a person, whom no device belongs to then."""
+        """Remove a person, whom no device belongs to then, with the person's documents."""
+        owner = person_owner(person_id)
+        await self._in.execute("DELETE FROM papers WHERE owner = :owner", owner=owner)
         await self._in.execute("DELETE FROM people WHERE id = :id", id=person_id)

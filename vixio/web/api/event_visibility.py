@@ -17,6 +17,7 @@ SCOPES: Final[Mapping[str, Scope]] = {
     "person": Scope.DEVICES_READ,
     "reminder": Scope.REMINDERS,
     "memory": Scope.CONVERSATIONS_READ,
+    "paper": Scope.CONVERSATIONS_READ,
     "firmware": Scope.FIRMWARE,
 }
 """By what an event is about, the scope that lets it be seen; of anything else, it is admin."""

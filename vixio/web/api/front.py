@@ -22,7 +22,7 @@ from vixio.web.api.problems import Problem, response, too_many
 MAX_BODY_BYTES: Final = 64 * 1024
 """Of JSON. Uploads are read by their route, piece by piece."""
 
-UPLOADS: Final = re.compile(r"/api/v1/(firmware/images|devices/[^/]+/picture)")
+UPLOADS: Final = re.compile(r"/api/v1/(firmware/images|papers|devices/[^/]+/picture)")
 
 HEADERS: Final = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
 """Of all answers: some hold a token."""

@@ -15,6 +15,7 @@ from vixio.core.session.commands import CustomHandler
 from vixio.data.devices.firmware.folder import FirmwareFolder
 from vixio.data.devices.registry import DeviceRegistry
 from vixio.data.memory.memory import Memory
+from vixio.data.papers.service import Papers
 from vixio.data.reminders.names import Listeners
 from vixio.data.reminders.service import ReminderService
 from vixio.transports.admission.addresses import Proxies
@@ -73,6 +74,7 @@ class Ports:
     reminders: ReminderService
     listeners: Listeners
     memory: Memory | None
+    papers: Papers
     cluster: Cluster
     counters: Counters
     proxies: Proxies

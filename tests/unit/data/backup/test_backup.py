@@ -208,7 +208,8 @@ async def test_tables_are_those_of_the_migrations(tmp_path: Path) -> None:
     async with database.transaction(write=False) as transaction:
         there = set(await transaction.tables()) - {"vixio_migrations", "sqlite_sequence"}
     await database.close()
-    assert set(registry.tables()) == there
+    # FTS5 keeps an index in tables of its own.
+    assert set(registry.tables()) == {each for each in there if "paper_index_" not in each}
 
 
 def archive(path: Path, members: dict[str, bytes]) -> Path:

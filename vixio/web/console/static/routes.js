@@ -55,6 +55,7 @@ const HELP = {
   memory: "data#reminders-timers-alarms-messages",
   "memory/people": "devices#people",
   "memory/devices": "data#what-is-kept",
+  "memory/papers": "data#documents",
   server: "console#server",
   "server/parts": "providers#trying-them-out",
   "server/log": "configuration#the-log",

@@ -1,4 +1,4 @@
-// Memory and people: what is to be said, announcements, people, and what is remembered of devices.
+// Memory and people: what is to be said, announcements, people, what is remembered of devices, documents.
 
 import { tabs } from "../components/tabs.js";
 import { fill, h } from "../lib/dom.js";
@@ -8,6 +8,7 @@ import "../words/memory.js";
 import { announcements } from "./memory/announce.js";
 import { deviceMemory } from "./memory/device.js";
 import { deviceMemories } from "./memory/devices.js";
+import { papers } from "./memory/papers.js";
 import { people } from "./memory/people.js";
 import { person } from "./memory/person.js";
 import { reminders } from "./memory/reminders.js";
@@ -29,6 +30,7 @@ export function page({ root, path, signal, title }) {
     ["announce", announcements],
     ["people", either(people, person)],
     ["devices", either(deviceMemories, deviceMemory)],
+    ["papers", papers],
   ];
   let begun = false;
   const shown = tabs(
