@@ -33,6 +33,9 @@ RESERVED_PREFIX = "a2a/"
 TRIAL_PREFIX = "trial/"
 """Of the keys of typed conversations that try a profile; likewise."""
 
+ACCESS_PREFIX = "access/"
+"""Of the keys of connected tool servers; likewise."""
+
 PERSON_PREFIX = "person/"
 """Of the owners of facts about people; likewise."""
 

@@ -114,6 +114,8 @@ class DeviceRegistry(Access):
         but for changes at the repository."""
         self.on_changed: Callable[[], None] = lambda: None
         """Called when names or profiles may have changed."""
+        self.on_access: Callable[[], None] = lambda: None
+        """Called when access points may have changed."""
         self.on_audit: Callable[[Sequence[Change]], None] = lambda _changes: None
         """Called with new entries of the audit trail."""
         self.on_waiting: Callable[[DeviceRecord], None] = lambda _device: None
@@ -370,6 +372,7 @@ class DeviceRegistry(Access):
         self._forget_expired()
         if concerned or news.profiles is not None or news.people is not None:
             self.on_changed()
+        self.on_access()
         self.on_audit(news.changes)
         return concerned | {
             device_id for device_id, ticket in self._in_use.items() if ticket.id in news.revoked

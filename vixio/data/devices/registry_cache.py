@@ -10,9 +10,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from vixio.core.tools.source import Scope
 from vixio.data.database.audit import AuditTable, Change
 from vixio.data.database.database import Database, Transaction
-from vixio.data.devices.records import Standing
+from vixio.data.devices.access_points import TARGET, AccessPointTable
+from vixio.data.devices.records import UNKNOWN, Standing
 from vixio.data.devices.tables import DeviceTable, PersonTable, ProfileTable
 from vixio.data.devices.token_table import TokenTable
 
@@ -26,6 +28,8 @@ class RegistrySnapshot:
     """The content of each profile, by its name."""
     people: dict[str, str] = field(default_factory=dict)
     """The name of each person, by id."""
+    access: dict[str, Scope] = field(default_factory=dict)
+    """Whose each access point is, by the digest of its token."""
     revoked: dict[str, int] = field(default_factory=dict)
     """By token id: when it expires, in milliseconds since 1970."""
     last: int = -1
@@ -51,6 +55,8 @@ class RegistryChanges:
     """All of them; None: they are as they were."""
     people: dict[str, str] | None = None
     """Likewise."""
+    access: dict[str, Scope] | None = None
+    """Likewise."""
     everything: bool = False
     changes: Sequence[Change] = ()
     """The entries of the audit trail that it was read from."""
@@ -75,6 +81,13 @@ class RegistryChanges:
         if self.people is not None:
             known.people.clear()
             known.people.update(self.people)
+        if self.access is not None:
+            known.access.clear()
+            known.access.update(self.access)
+        for key, scope in tuple(known.access.items()):
+            forgotten = self.standings.get(scope.device, UNKNOWN) is None
+            if forgotten or (scope.profile and scope.profile not in known.profiles):
+                del known.access[key]  # gone with its device or profile
         known.last = self.last
         return before | set(self.standings)
 
@@ -103,10 +116,13 @@ async def read_changes(
             everything: dict[str, Standing | None] = {**await devices.standings()}
             revoked = await tokens.revoked(now)
             profiles, people = await _profiles(transaction), await _people(transaction)
-            return RegistryChanges(newest, everything, revoked, profiles, people, everything=True)
+            access = await _access(transaction)
+            return RegistryChanges(
+                newest, everything, revoked, profiles, people, access, everything=True
+            )
         standings: dict[str, Standing | None] = {}
         revoked = {}
-        new_profiles, new_people = None, None
+        new_profiles, new_people, new_access = None, None, None
         changes = await audit.since(last)
         for change in changes:
             kind, _, key = change.target.partition(":")
@@ -121,12 +137,20 @@ async def read_changes(
                 new_profiles = await _profiles(transaction)
             elif kind == "person":
                 new_people = await _people(transaction)
+            elif kind == TARGET:
+                new_access = await _access(transaction)
         last = changes[-1].id if changes else newest
-        return RegistryChanges(last, standings, revoked, new_profiles, new_people, changes=changes)
+        return RegistryChanges(
+            last, standings, revoked, new_profiles, new_people, new_access, changes=changes
+        )
 
 
 async def _profiles(transaction: Transaction) -> dict[str, Mapping[str, Any]]:
     return {profile.name: profile.content for profile in await ProfileTable(transaction).all()}
+
+
+async def _access(transaction: Transaction) -> dict[str, Scope]:
+    return {each.digest: each.scope for each in await AccessPointTable(transaction).all()}
 
 
 async def _people(transaction: Transaction) -> dict[str, str]:

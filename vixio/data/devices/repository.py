@@ -13,6 +13,7 @@ from vixio.core.device import is_mac_address, normalise_device_id
 from vixio.core.wall_clock import now_ms
 from vixio.data.database.audit import AuditTable, Change
 from vixio.data.database.database import Database, Transaction
+from vixio.data.devices.access_points import AccessPointRepository
 from vixio.data.devices.contacts import CODE_IDLE_MS, DIGITS
 from vixio.data.devices.people_repository import PeopleRepository
 from vixio.data.devices.profile_repository import ProfileRepository
@@ -49,6 +50,7 @@ class DeviceRepository:
         self._clock = clock
         self.profiles = ProfileRepository(database, clock)
         self.people = PeopleRepository(database, clock)
+        self.access_points = AccessPointRepository(database, clock)
 
     async def claim(self, wanted: str, actor: str, name: str = "") -> DeviceRecord:
         """Claim the device that shows this code, or has this id and shows none.
