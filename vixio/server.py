@@ -26,7 +26,13 @@ from vixio.composition.engine import EngineBuilder
 from vixio.composition.info import about
 from vixio.composition.languages import log_gaps
 from vixio.composition.operations import Operations
-from vixio.composition.ports import admission_settings, broker_routes, make_mqtt, xiaozhi_settings
+from vixio.composition.ports import (
+    admission_settings,
+    broker_routes,
+    make_access,
+    make_mqtt,
+    xiaozhi_settings,
+)
 from vixio.composition.reload import ReadSettings, Reloader, on_hangup, reloaded
 from vixio.composition.run import ServerLog, StopRequest, run, stop_on_signals, warn_of_workers
 from vixio.composition.server_providers import ServerProviders
@@ -144,7 +150,6 @@ class Server:
         )
         carrier = WebSocketCarrier(wire, self.admission)
         self.transport = XiaozhiTransport(wire, self.admission, carrier)
-        self._upgrades = Upgrades({wire.path: carrier.take_over})
         self.mqtt = make_mqtt(settings, wire, self.admission, self._context.worker)
         own = (self.transport, self.mqtt)
         self.host = SessionHost(
@@ -168,6 +173,8 @@ class Server:
                 ),
             ),
         )
+        self.access = make_access(self.tools, self.registry, self.admission, self.host)
+        self._upgrades = Upgrades({wire.path: carrier.take_over, **self.access.paths})
         self._conversations = Conversations(
             settings,
             self.providers.pool,
@@ -275,6 +282,7 @@ class Server:
                 (lambda: mqtt.port) if (mqtt := self.mqtt) else None,
             )
             await self.http.start()
+            self.access.begin()
             if self.mqtt is not None:
                 await self.mqtt.carrier.begin()
         except BaseException:
@@ -308,6 +316,7 @@ class Server:
                 await mount.close()
             await self._device_services.settle()
             await self._conversations.close()
+            await self.access.close()
             await self.host.stop()
             await self._operations.ended()
             if self.http is not None:

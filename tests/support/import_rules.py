@@ -238,6 +238,20 @@ RULES = (
         ),
         ("annotated_types", *PYDANTIC, "yaml"),
     ),
+    # A carrier like that of devices, whose peers are sources of tools.
+    Rule(
+        "vixio.web.access",
+        (
+            "vixio.core",
+            "vixio.data.devices",
+            "vixio.tools.mcp",
+            "vixio.transports.admission",
+            "vixio.transports.xiaozhi.inbox",
+            "vixio.transports.xiaozhi.websocket",
+            "vixio.web.http.upgrade",
+        ),
+        (ANY,),
+    ),
     Rule(
         "vixio.web.a2a",
         (
@@ -256,6 +270,7 @@ RULES = (
             "vixio.core",
             "vixio.data.database",
             "vixio.data.devices",
+            "vixio.web.access.points",
             "vixio.web.feed",
             "vixio.web.http.images",
             "vixio.web.http.upload",

@@ -63,6 +63,7 @@ def make_api(
         section,
         Ports(
             registry=device_services.registry,
+            access=app.access,
             firmware=firmware_folder(settings),
             folder=data_folder(settings),
             kept=settings.data.kept,

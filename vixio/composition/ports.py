@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
+from vixio.core.device import ACCESS_PREFIX
 from vixio.core.greetings import WakeGreetings
 from vixio.settings import Settings
 from vixio.settings.sections import ServerSettings, fill
@@ -15,6 +16,7 @@ from vixio.transports.admission.admission import Admission, AdmissionSettings
 from vixio.transports.admission.limits import Limits
 from vixio.transports.xiaozhi.settings import XiaozhiSettings
 from vixio.transports.xiaozhi.wake_words import DEFAULT_WAKE_WORDS
+from vixio.web.access.points import AccessPoints
 from vixio.web.http.ota import OtaSettings
 from vixio.web.http.public_url import HttpAddress
 from vixio.web.http.vision_service import VisionService
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
     from starlette.routing import Route
 
     from vixio.bus.address import BrokerAddress
+    from vixio.core.host import SessionHost
+    from vixio.core.tools.runtime import ToolRuntime
+    from vixio.data.devices.registry import DeviceRegistry
     from vixio.settings.mqtt import BrokerSection
     from vixio.transports.xiaozhi.transport import XiaozhiTransport
 
@@ -65,6 +70,16 @@ def xiaozhi_settings(
         if http_port is not None
         else None,
     )
+
+
+def make_access(
+    tools: ToolRuntime, registry: DeviceRegistry, admission: Admission, host: SessionHost
+) -> AccessPoints:
+    """Return the access points of users' own tool servers."""
+    points = AccessPoints(tools, registry.known, registry.catch_up, admission)
+    registry.on_access = points.look_again
+    host.commands.serve_keys(ACCESS_PREFIX, points.answer)
+    return points
 
 
 def make_mqtt(

@@ -28,7 +28,14 @@ from vixio.core.tools.guarded import GuardedSource
 from vixio.core.tools.limits import Limits
 from vixio.core.tools.policy import ToolPolicy
 from vixio.core.tools.session import SessionTools
-from vixio.core.tools.source import EVERYBODY, Fault, Scope, ToolSource, is_scoped
+from vixio.core.tools.source import (
+    EVERYBODY,
+    Fault,
+    Scope,
+    ToolSource,
+    is_scoped,
+    source_key,
+)
 from vixio.core.tools.toolset import DEVICE_SOURCE, Renamed
 from vixio.core.tools.types import JsonObject, ToolCallResult, ToolDefinition
 
@@ -118,6 +125,10 @@ class ToolRuntime:
             if self._started:
                 self._spawn(guarded.start())
             self._source_changed(source)
+
+    def has(self, name: str, scope: Scope) -> bool:
+        """Whether a source of this scope has a name."""
+        return source_key(name, scope) in self._guarded
 
     async def start(self) -> None:
         """Start all sources, within a limit; one that fails costs its own tools only."""

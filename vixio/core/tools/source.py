@@ -54,6 +54,21 @@ def is_scoped(source: str) -> bool:
     return "/" in source
 
 
+def scoped_name(name: str, scope: Scope) -> str:
+    """Return the name of a source as sessions have it: ``profile/weather``."""
+    return f"{scope.kind}/{name}" if scope.kind else name
+
+
+def source_key(name: str, scope: Scope) -> str:
+    """Return the key that a source of this name and scope has."""
+    return _key(scoped_name(name, scope), scope)
+
+
+def _key(name: str, scope: Scope) -> str:
+    owner = scope.device or scope.profile
+    return f"{name} of {owner}" if owner else name
+
+
 class ToolSource(ABC):
     """A named source of tools. The runtime starts it, follows its list and closes it.
 
@@ -67,7 +82,7 @@ class ToolSource(ABC):
         With a ``scope`` it begins with the scope's kind, so that whoever may name such a source
         cannot give it the name, and so the rights, of one that is for all: ``profile/weather``.
         """
-        self.name = f"{scope.kind}/{name}" if scope.kind else name
+        self.name = scoped_name(name, scope)
         self.scope = scope
         self.faults: list[Fault] = []
         """What does not work now; shown by `vixio check`."""
@@ -76,8 +91,7 @@ class ToolSource(ABC):
     @property
     def key(self) -> str:
         """Its name among all sources of the process."""
-        owner = self.scope.device or self.scope.profile
-        return f"{self.name} of {owner}" if owner else self.name
+        return _key(self.name, self.scope)
 
     async def start(self) -> None:  # noqa: B027 - most sources have nothing to prepare
         """Begin to offer tools; slow work continues in the background.

@@ -8,7 +8,8 @@ from typing import Final, Literal
 
 from vixio.core.backoff import Backoff
 
-Transport = Literal["stdio", "sse", "streamable_http"]
+Transport = Literal["stdio", "sse", "streamable_http", "websocket"]
+"""The last one for servers that connect to this one, which gives their streams."""
 
 Confirm = Literal["destructive", "always", "never"]
 

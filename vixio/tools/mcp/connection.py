@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from mcp import Client, MCPError, Tool
 from mcp.client import IncomingMessage
@@ -33,7 +33,7 @@ from vixio.tools.bounds import MAX_TOOLS
 from vixio.tools.mcp.config import STEADY_SECONDS, McpServerConfig
 from vixio.tools.mcp.content import to_result
 from vixio.tools.mcp.stderr import StderrLog
-from vixio.tools.mcp.streams import ToolSieve, open_streams
+from vixio.tools.mcp.streams import OpenStreams, ToolSieve, open_streams
 
 # These log users' words, headers and tracebacks; the source logs what an operator needs.
 for _name in ("mcp.client", "mcp.shared", "client"):
@@ -62,7 +62,12 @@ class McpConnection:
         config: McpServerConfig,
         on_change: Callable[[], None],
         on_doubt: Callable[[], None],
+        *,
+        streams: OpenStreams | None = None,
+        mode: Literal["auto", "legacy"] = "auto",
     ) -> None:
+        """``streams``: of a server that has connected by itself. ``mode``: of the SDK; ``legacy``
+        begins with ``initialize``, which every server knows."""
         self.lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.stderr = StderrLog(config.name)
         self.http_error: tuple[int, str] | None = None
@@ -72,7 +77,10 @@ class McpConnection:
         self._calls = 0
         self._sieve = ToolSieve()
         self._client = Client(
-            open_streams(config, self.stderr, self._ended, self._refused, self._sieve),
+            streams(self._ended, self._sieve)
+            if streams is not None
+            else open_streams(config, self.stderr, self._ended, self._refused, self._sieve),
+            mode=mode,
             read_timeout_seconds=config.connect_timeout,
             message_handler=self._heard,
             cache=None,
@@ -93,6 +101,12 @@ class McpConnection:
         await asyncio.shield(self._opened)
         self.http_error = None  # servers of older versions answer the first question with one
         self._listening = asyncio.create_task(self._listen())
+
+    @property
+    def server_name(self) -> str:
+        """The name that an open server gives itself."""
+        info = self._client.server_info
+        return info.name if info is not None else ""
 
     @property
     def malformed(self) -> Mapping[str, str]:

@@ -112,8 +112,7 @@ class McpSource(ToolSource):
         """Connect, follow the server until the connection ends, and clean up."""
         connection: McpConnection | None = None
         try:
-            connect = await asyncio.to_thread(_load)
-            connection = connect(self.config, self._wake.set, self._wake.set)
+            connection = await self._connect()
             async with asyncio.timeout(self.config.connect_timeout) as self._connecting:
                 if self._closing.is_set():
                     return
@@ -141,6 +140,11 @@ class McpSource(ToolSource):
             self._known.set()
             if connection is not None:
                 await self._end(connection)
+
+    async def _connect(self) -> McpConnection:
+        """Return a connection that is not open yet."""
+        connect = await asyncio.to_thread(_load)
+        return connect(self.config, self._wake.set, self._wake.set)
 
     async def _follow(self, connection: McpConnection) -> None:
         """Keep the list current until the connection or this source ends."""

@@ -53,7 +53,7 @@ class ToolSieve:
     def __call__(self, item: Any) -> Any:  # noqa: ANN401 - the SDK's message, or an error
         """Keep as many tools as can be used, and one more that shows that there were more."""
         if isinstance(item, ValidationError):
-            item = _mended(item)
+            item = mended(item)
         message = getattr(item, "message", None)
         tools = message.result.get("tools") if isinstance(message, JSONRPCResponse) else None
         if isinstance(tools, list):
@@ -75,7 +75,7 @@ class ToolSieve:
         return True
 
 
-def _mended(error: ValidationError) -> Any:  # noqa: ANN401 - as below
+def mended(error: ValidationError) -> Any:  # noqa: ANN401 - as below
     """Return the message that the SDK could not read for half of a surrogate pair in a text.
 
     Its call would wait for its whole time-out. Anything else is the error that it was.
@@ -158,6 +158,9 @@ class WatchedStream:
         return left
 
 
+OpenStreams = Callable[[Callable[[], None], ToolSieve], Transport]
+"""Makes the transport of a server that has connected by itself."""
+
 Refused = Callable[[int, str], None]
 """Receives status and phrase of an HTTP error."""
 
@@ -181,6 +184,8 @@ def open_streams(
             return _sse(config, ended, sieve)
         case "streamable_http":
             return _streamable_http(config, ended, refused, sieve)
+        case "websocket":
+            raise ToolError("disconnected", "it connects by itself")
 
 
 @asynccontextmanager

@@ -1,0 +1,1 @@
+"""The MCP access point: tool servers of users connect to it by WebSocket."""
