@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from vixio import __version__
+from vixio.cli.access_points import access_points
 from vixio.cli.api import api_password, api_tokens, console
 from vixio.cli.backup import export, restore
 from vixio.cli.chat import ask, chat
@@ -108,6 +109,7 @@ main.add_command(conversations)
 main.add_command(export)
 main.add_command(restore)
 main.add_command(devices)
+main.add_command(access_points)
 main.add_command(firmware)
 main.add_command(profiles)
 main.add_command(papers)

@@ -24,6 +24,7 @@ from vixio.web.api.front import Front
 from vixio.web.api.ports import Ports
 from vixio.web.api.problems import Problem, ProblemDetails, response, too_many, unavailable
 from vixio.web.api.routes import (
+    access_points,
     assistant,
     control,
     conversations,
@@ -49,6 +50,7 @@ from vixio.web.api.service import ApiService
 
 RESOURCES: Final = (
     devices,
+    access_points,
     control,
     events,
     conversations,

@@ -21,6 +21,7 @@ from vixio.data.reminders.service import ReminderService
 from vixio.transports.admission.addresses import Proxies
 from vixio.transports.admission.hosts import HostPolicy
 from vixio.transports.admission.origin import OriginPolicy
+from vixio.web.access.points import AccessPoints
 from vixio.web.api.assistant_settings import AssistantSettingsPort
 from vixio.web.api.drafts import ProfileDrafts
 from vixio.web.api.pictures import Pictures
@@ -53,6 +54,7 @@ class Ports:
     """
 
     registry: DeviceRegistry
+    access: AccessPoints
     firmware: FirmwareFolder
     folder: Path
     kept: bool

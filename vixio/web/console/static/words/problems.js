@@ -104,6 +104,7 @@ export const PROBLEMS = [
   ["cancelled", "已取消"],
   // profiles, voices and trials
   ["there is no profile {name}: `vixio profiles` lists them", "没有角色“{name}”"],
+  ["there is no access point of the {owner}", "没有这样的地址，可能已经撤销"],
   ["the profile {name} has no version {version}, or not any more", "角色“{name}”没有版本 {version}，或已不再保留"],
   ["{name} is no name for a profile: letters, digits, spaces, '.', '-' and '_', at most 64", "“{name}”不能作为角色名称：可用文字、数字、空格、“.”、“-”和“_”，最多 64 个字符"],
   ["{name} is no name for a profile: take another", "“{name}”不能作为角色名称，请换一个"],

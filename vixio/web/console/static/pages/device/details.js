@@ -1,5 +1,6 @@
 // What a device is: named, given a profile, a person and a way to connect, blocked, forgotten.
 
+import { accessPoint } from "../../components/access-point.js";
 import { button, card, field, select, showError } from "../../components/controls.js";
 import { confirmed } from "../../components/dialog.js";
 import { time } from "../../components/time.js";
@@ -44,6 +45,7 @@ export async function details(panel, context) {
       memory,
     ),
     card(t("device.assets"), field(t("device.assets.url"), assets, { hint: t("device.assets.hint") }), h("div", null, give)),
+    accessPoint(path, signal),
     card(t("device.access"), blocking),
   );
   profile.addEventListener("change", () => void change(() => put(`${path}/profile`, { profile: profile.value })).catch(showError));

@@ -1,5 +1,6 @@
 // The editor of one profile: its sections, what will change, its trials, devices and history.
 
+import { accessPoint } from "../../components/access-point.js";
 import { button, loading, notice } from "../../components/controls.js";
 import { confirmed } from "../../components/dialog.js";
 import { icon } from "../../components/icon.js";
@@ -98,7 +99,7 @@ export async function editor(context, name) {
     h("div", { class: "profile-page" },
       h("div", { class: "stack short-form" }, ...shortForm(shared)),
       h("aside", { class: "stack", "aria-label": t("profiles.beside") }, trialCard(shared), trial.element),
-      h("div", { class: "stack below" }, longForm(shared), assignCard(shared), historyCard(shared))),
+      h("div", { class: "stack below" }, longForm(shared), assignCard(shared), accessPoint(`/profiles/${part(name)}`, signal), historyCard(shared))),
     saveBar(shared),
   );
   guard(shared);
