@@ -15,6 +15,7 @@ from vixio.core.tools.source import ToolSource
 from vixio.testing.contract import ToolSourceContract
 from vixio.testing.contract.base import Creator
 from vixio.tools.registry import SourceContext, resolve, types
+from vixio_bench.home_assistant import HomeAssistantService
 
 PLAIN_MCP = Path(__file__).parents[1] / "support" / "plain_mcp.py"
 
@@ -47,26 +48,33 @@ OPTIONS: dict[str, dict[str, object]] = {
 }
 
 
+HOME = "home-assistant"
+"""An MCP server that gives tools of its own to the phrase book, which stay without it."""
+
+
 def test_the_table_has_every_type() -> None:
     assert set(types()) == set(OPTIONS)
 
 
 class TestToolSource(ToolSourceContract):
-    @pytest.fixture(params=sorted(OPTIONS))
+    @pytest.fixture(params=[*sorted(OPTIONS), HOME])
     def creator(
         self, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> Creator[ToolSource]:
         monkeypatch.chdir(tmp_path)
         (tmp_path / "document.json").write_text(json.dumps(DOCUMENT), encoding="utf-8")
-        factory = resolve(request.param)
+        factory = resolve("mcp" if request.param == HOME else request.param)
 
         @asynccontextmanager
         async def create() -> AsyncIterator[ToolSource]:
-            given = OPTIONS[request.param]
+            given = OPTIONS.get(request.param, {})
             async with AsyncExitStack() as served:
                 if request.param == "a2a":
                     agent = await served.enter_async_context(echoing_agent().serving())
                     given = {**given, "url": agent.url}
+                if request.param == HOME:
+                    home = await served.enter_async_context(HomeAssistantService())
+                    given = home.section
                 options = factory.settings_model.model_validate(given)
                 yield factory.create(options, SourceContext(request.param))
 

@@ -103,6 +103,24 @@ async def test_a_server_of_two_processes(tmp_path: Path) -> None:
     assert_quiet(run, contacts, home, output)
 
 
+def test_a_home_is_asked_where_the_settings_name_it(tmp_path: Path) -> None:
+    home = PrivateHome(tmp_path)
+    output = tmp_path / "output"
+    port, http_port = free_ports(2)
+    settings = home.work / "vixio.yaml"
+    settings.write_text(
+        f"server: {{port: {port}, http_port: {http_port}}}\n"
+        "mcp_servers: {home: {url: 'http://192.0.2.7:8123/api/mcp'}}\n",
+        encoding="utf-8",
+    )
+    command = (VIXIO, "serve", "--config", str(settings))
+    with traced(command, cwd=home.work, environment=home.environment, output=output) as run:
+        contacts = run.wait_for(bool, SECONDS)
+        run.process.send_signal(signal.SIGTERM)
+        run.process.wait(SECONDS)
+    assert set(contacts) == {"192.0.2.7 port 8123"}
+
+
 def test_the_benchmark(tmp_path: Path) -> None:
     home = PrivateHome(tmp_path)
     output = tmp_path / "output"

@@ -147,6 +147,9 @@ class TurnTimeline:
         if self.tools:
             fields["tools"] = [tool.name for tool in self.tools]
             fields["tools_ms"] = [round(tool.seconds * 1000) for tool in self.tools]
+            if (zero := self.marks.get("turn_end")) is not None:
+                begun = [max(tool.at - tool.seconds, zero) for tool in self.tools]
+                fields["calls_ms"] = [round((at - zero) * 1000) for at in begun]
         if failed := [tool.name for tool in self.tools if not tool.success]:
             fields["tools_failed"] = failed
         return {**fields, **self.model_fields()}

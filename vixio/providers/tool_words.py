@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from vixio.core.tools.types import ToolDefinition
+from vixio.core.tools.types import ToolDefinition, own_words
 
 MAX_WORDS: Final = 100
 """With more hotwords, a model recognises them where they are not said."""
@@ -61,7 +61,10 @@ def _choices(parameters: Mapping[str, Any]) -> list[str]:
         return []
     found: list[str] = []
     for schema in properties.values():
-        choices = schema.get("enum") if isinstance(schema, Mapping) else None
+        if not isinstance(schema, Mapping):
+            continue
+        found += own_words(schema)[:MAX_WORDS]
+        choices = schema.get("enum")
         if isinstance(choices, list):
             found += [choice for choice in choices[:MAX_WORDS] if isinstance(choice, str)]
     return found

@@ -58,7 +58,7 @@ class ToolsQuestion:
             self._take_given(answers)
         elif self._asking:
             self._ask(answers)
-        if set(self._servers) - self._had and not has_model:
+        if set(self._servers) - self._had - {_HOME_NAME} and not has_model:
             self._terminal.say(words("tools.need_model"))
         if self._servers:
             answers.sections["mcp_servers"] = self._servers

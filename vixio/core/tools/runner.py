@@ -35,7 +35,7 @@ class DirectRunner(ToolRunner):
         """Run a call of the model; see :class:`ToolRunner`."""
         try:
             parsed = read_arguments(tool, arguments)
-            if tool.options.confirm:
+            if tool.needs_yes(parsed):
                 raise ToolError("confirmation_required", ASK)
         except ToolError as error:
             return ToolCallResult.failure(error, call_id)

@@ -192,7 +192,7 @@ class TurnTools:
     async def run(self, tool: ToolDefinition, arguments: str, call_id: str = "") -> ToolCallResult:
         """Run a call of the model: checked, confirmed where it must be, limited, counted."""
         session = self._session
-        if self._may_act is not None and (not tool.options.read_only or tool.options.confirm):
+        if self._may_act is not None and (not tool.options.read_only or tool.may_ask):
             try:
                 await self._may_act()
             except ToolError as error:
@@ -204,7 +204,7 @@ class TurnTools:
             if not session.has(tool):
                 raise ToolError("not_found", f"{tool.name} is not there any more")
             parsed = read_arguments(tool, arguments, lambda: session.runtime.repaired(tool))
-            if tool.options.confirm:
+            if tool.needs_yes(parsed):
                 session.confirmations.check(tool, parsed, self._context.turn_id)
         except ToolError as error:
             session.runtime.count(tool, error.type, time.perf_counter() - began)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -60,6 +60,12 @@ class ToolDefinition:
     ``alias`` is the name that the model sees (``[A-Za-z0-9_-]{1,64}``); a
     :class:`~vixio.core.tools.toolset.ToolSet` assigns it, unique in the session.
     ``needs``: names of the device's own tools without which this one is not offered.
+    ``asks``: whether a call (name, arguments) needs the user's yes, where ``options.confirm`` does
+    not ask for every one. ``phrases_only``: for the phrase book; a language model has other tools
+    for the same.
+
+    A text parameter may list what users say for it, in groups that a phrase book's template names:
+    ``"x-words": {"light": ["Ceiling Lamp"]}``. Other words are allowed.
     """
 
     name: str
@@ -70,6 +76,31 @@ class ToolDefinition:
     caller: ToolCaller | None = None
     alias: str = ""
     needs: tuple[str, ...] = ()
+    asks: Callable[[str, JsonObject], bool] | None = None
+    phrases_only: bool = False
+
+    def needs_yes(self, arguments: JsonObject) -> bool:
+        """Return whether a call with these arguments runs only after the user's yes."""
+        asked = self.asks is not None and self.asks(self.name, arguments)
+        return asked or self.options.confirm
+
+    @property
+    def may_ask(self) -> bool:
+        """Whether some call of it runs only after the user's yes."""
+        return self.asks is not None or self.options.confirm
+
+
+def own_words(schema: Mapping[str, Any], groups: Sequence[str] | None = None) -> list[str]:
+    """Return the words that a parameter's schema lists for its values (``x-words``).
+
+    ``groups``: only of these; None: all.
+    """
+    listed = schema.get("x-words")
+    if not isinstance(listed, Mapping):
+        return []
+    chosen = listed if groups is None else [group for group in groups if group in listed]
+    words = [word for group in chosen if isinstance(listed[group], list) for word in listed[group]]
+    return list(dict.fromkeys(word for word in words if isinstance(word, str)))
 
 
 @dataclass(frozen=True, slots=True)

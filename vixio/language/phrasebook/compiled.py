@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from vixio.core.messages import message
 from vixio.core.tools.names import safe_tool_name
+from vixio.core.tools.types import own_words
 from vixio.language.phrasebook import nodes
 from vixio.language.phrasebook.automatic import automatic_intents, first_sentence
 from vixio.language.phrasebook.grammar import Grammar, GrammarBuilder
@@ -67,7 +69,7 @@ class CompiledPhrases:
             if tool.alias not in self._named and tool.alias not in language.automatic.unspoken:
                 self._bind_automatic(tool)
         # Last: a slot for arbitrary words would match sentences that belong to other intents.
-        self._sentences.sort(key=lambda sentence: sentence.open)
+        self._sentences.sort(key=lambda sentence: (sentence.open, sentence.binding.intent.last))
         self._by_first: dict[str, list[int]] = {}
         self._by_anything: list[int] = []
         for number, sentence in enumerate(self._sentences):
@@ -200,8 +202,8 @@ class CompiledPhrases:
         found: dict[str, None] = {}
         for item in self._sentences:
             intent = item.binding.intent
-            if intent.example:
-                found[intent.example] = None
+            if intent.example and (example := _example(item, intent.example)):
+                found[example] = None
         seen: set[str] = set()
         kinds = self._language.automatic.examples
         for item in self._sentences:
@@ -267,11 +269,13 @@ class CompiledPhrases:
         for node in intent.sentences:
             for leaf in nodes.leaves(node):
                 if isinstance(leaf, Slot) and leaf.name not in slots:
-                    kind = kind_of(
-                        schema.get(_argument_of(leaf.name, intent), {}),
-                        intent.lists.get(leaf.name, ()),
-                        intent.ranges.get(leaf.name),
-                    )
+                    of = schema.get(_argument_of(leaf.name, intent), {})
+                    kind: SlotKind | None
+                    if (groups := intent.words.get(leaf.name)) is not None:
+                        kind = self._own_words(of, groups)
+                    else:
+                        own, spoken = intent.lists.get(leaf.name, ()), intent.ranges.get(leaf.name)
+                        kind = kind_of(of, own, spoken)
                     if kind is None:
                         return
                     slots[leaf.name] = kind
@@ -280,6 +284,22 @@ class CompiledPhrases:
             return
         self._named.update({tool.alias, then_tool} - {""})
         self._add(intent, slots, Binding(intent, tool.alias, then_tool, (schema, then_schema)))
+
+    def _own_words(self, schema: Mapping[str, Any], groups: Sequence[str]) -> SlotKind:
+        """Return a choice of the words that the schema lists in these groups, maybe of none."""
+        numbers = self._language.numbers
+
+        def spoken(word: str) -> Node:
+            ways = numbers.say(int(word)) if word.isdecimal() and int(word) <= MAX_NUMBER else ()
+            return nodes.alt(nodes.Word(word), *(nodes.words(join(way)) for way in ways))
+
+        choices: dict[str, Node] = {}
+        for text in own_words(schema, groups):
+            words = tokenize(text).words
+            choices[text] = nodes.seq(*map(spoken, words)) if words else nodes.IMPOSSIBLE
+        return ChoiceSlot(
+            tuple((said, text) for text, said in choices.items() if said != nodes.IMPOSSIBLE)
+        )
 
     def _bind_automatic(self, tool: ToolSignature) -> None:
         schema = properties_of(tool.parameters)
@@ -294,6 +314,15 @@ class CompiledPhrases:
             used = {leaf.name for leaf in nodes.leaves(node) if isinstance(leaf, Slot)}
             kinds = {name: kind for name, kind in slots.items() if name in used}
             self._sentences.append(_Sentence(node, kinds, binding))
+
+
+def _example(sentence: _Sentence, example: str) -> str:
+    """Return ``example`` with words for its slots; empty if there are none."""
+    for name, kind in sentence.slots.items():
+        if f"{{{name}}}" in example and isinstance(kind, ChoiceSlot):
+            words = first_sentence(kind.choices[0][0]) if kind.choices else ()
+            example = example.replace(f"{{{name}}}", join(words)) if words else ""
+    return "" if "{" in example else example
 
 
 def _meaning(intent: str) -> str:

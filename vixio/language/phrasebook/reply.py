@@ -131,6 +131,14 @@ class Renderer:
         text = self.plain(value)
         return self.language.said.get(text.lower(), text)
 
+    def states(self, value: Any) -> str:  # noqa: ANN401 - whatever the JSON holds
+        """Return pairs of names and states in words. Raises Missing for anything else."""
+        pairs = [each for each in value or () if isinstance(each, list) and len(each) == 2]
+        if not pairs:
+            raise Missing("result")
+        said = (join([*self.plain(name).split(), self.said(state)]) for name, state in pairs)
+        return self.language.comma.join(said)
+
     def _fields(self, value: Mapping[str, Any]) -> str:
         said: list[str] = []
         for key, item in value.items():
@@ -186,7 +194,13 @@ class Renderer:
         )
 
     def _filters(self) -> Mapping[str, Callable[[Any], str]]:
-        return {"plain": self.plain, "said": self.said, "time": self.time, "date": self.date}
+        return {
+            "plain": self.plain,
+            "said": self.said,
+            "states": self.states,
+            "time": self.time,
+            "date": self.date,
+        }
 
 
 def _moment(value: Any) -> datetime | date | time | None:  # noqa: ANN401 - JSON

@@ -30,7 +30,7 @@ class ToolSignature:
     def of(cls, tool: ToolDefinition) -> ToolSignature:
         """Return the signature of a definition, with or without an alias."""
         alias = tool.alias or safe_tool_name(tool.name)
-        return cls(alias, tool.description, tool.parameters, tool.options.confirm)
+        return cls(alias, tool.description, tool.parameters, tool.may_ask)
 
 
 def signatures(tools: Iterable[ToolDefinition]) -> tuple[ToolSignature, ...]:

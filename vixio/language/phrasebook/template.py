@@ -46,9 +46,11 @@ class Intent:
     ``SENTENCE``; a slot that is not listed fills the argument of the same name. ``lists``: words
     for a slot's values; for a list without values, the words are the value. ``ranges``: the numbers
     that can be spoken for a slot, where the schema allows more than a grammar should hold; any can
-    be typed. ``missing``: the reply if the result lacks a value that ``reply`` needs, or the tool
-    did not find what was asked for. ``polite``: accepts "please" and "can you" around it.
-    ``final``: it ends or erases something, so a recogniser must be surer of it than of others.
+    be typed. ``words``: the groups of the schema's own words (``x-words``) that a slot takes.
+    ``missing``: the reply if the result lacks a value that ``reply`` needs, or the tool did not
+    find what was asked for. ``polite``: accepts "please" and "can you" around it. ``final``: it
+    ends or erases something, so a recogniser must be surer of it than of others. ``last``: what
+    other sentences do not mean.
     """
 
     name: str
@@ -58,10 +60,12 @@ class Intent:
     arguments: Mapping[str, Any] = field(default_factory=dict)
     lists: Mapping[str, tuple[tuple[Node, Any], ...]] = field(default_factory=dict)
     ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     missing: str = ""
     then: FollowUp | None = None
     polite: bool = True
     final: bool = False
+    last: bool = False
     example: str = ""
     automatic: bool = False
 
@@ -173,7 +177,7 @@ def _answers(code: str) -> tuple[Intent, ...]:
 def _intent(name: str, entry: Mapping[str, Any], rules: Mapping[str, Node], parse: Parse) -> Intent:
     known = {
         *("sentences", "reply", "tool", "arguments", "lists", "missing", "then", "polite"),
-        *("example", "final", "ranges"),
+        *("example", "final", "last", "ranges", "words"),
     }
     if unknown := set(entry) - known:
         raise ValueError(f"unknown keys {sorted(unknown)}")
@@ -192,10 +196,12 @@ def _intent(name: str, entry: Mapping[str, Any], rules: Mapping[str, Node], pars
         ranges={
             slot: (int(low), int(high)) for slot, (low, high) in entry.get("ranges", {}).items()
         },
+        words={slot: tuple(groups) for slot, groups in entry.get("words", {}).items()},
         missing=entry.get("missing", ""),
         then=FollowUp(then["tool"], then["arguments"]) if then else None,
         polite=entry.get("polite", bool(tool)),
         final=entry.get("final", False),
+        last=entry.get("last", False),
         example=entry.get("example", ""),
     )
 

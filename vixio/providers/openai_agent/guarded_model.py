@@ -42,6 +42,7 @@ class GuardedModel:
         self._inner = inner
         self._name = name
         self._limits = limits
+        self._writes = isinstance(limits, SamplingSettings)  # the phrase book does not
         most = limits.max_tools if isinstance(limits, SamplingSettings) else 0
         self._accepted = AcceptedTools(self.label, most)
 
@@ -56,7 +57,10 @@ class GuardedModel:
         deadline = loop.time() + first_token
         while True:
             begun = False
-            fit = replace(call, items=sendable(call.items), tools=self._accepted.of(call.tools))
+            tools = [
+                tool for tool in call.tools if not (self._writes and tool.definition.phrases_only)
+            ]
+            fit = replace(call, items=sendable(call.items), tools=self._accepted.of(tools))
             try:
                 async with aclosing(self._answer(fit, deadline, first_token)) as answer:
                     async for event in answer:

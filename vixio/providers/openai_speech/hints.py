@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from vixio.core.tools.types import ToolDefinition
+from vixio.core.tools.types import ToolDefinition, own_words
 
 _MAX_TERM: Final = 40
 _MAX_TERMS: Final = 100
@@ -111,6 +111,7 @@ def _choices(schema: Any) -> Iterable[str]:  # noqa: ANN401 - JSON, and not ours
     """Yield the values of each parameter's ``enum``: rooms, themes, names."""
     properties = schema.get("properties") if isinstance(schema, dict) else None
     for parameter in properties.values() if isinstance(properties, dict) else ():
+        yield from own_words(parameter) if isinstance(parameter, dict) else ()
         values = parameter.get("enum") if isinstance(parameter, dict) else None
         for value in values if isinstance(values, list) else ():
             if isinstance(value, str) and _WORDS.search(value):

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from vixio.core.environment_proxy import proxy_for
 from vixio.core.errors import ToolError
+from vixio.tools.home_assistant.home import likely
 from vixio.tools.mcp.config import McpServerConfig
 from vixio.tools.mcp.connection import McpConnection, one_line
 
@@ -109,8 +110,25 @@ def _explain(
     return f"{ended}{wrote}"
 
 
+_REMEDY = (
+    "in Home Assistant, create a long-lived access token (your profile → Security) and put it into "
+    "the variable that the settings name"
+)
+_HOME: Mapping[int, str] = {
+    HTTPStatus.UNAUTHORIZED: _REMEDY,
+    HTTPStatus.FORBIDDEN: _REMEDY,
+    HTTPStatus.NOT_FOUND: (
+        "in Home Assistant, add the integration Model Context Protocol Server (Settings → Devices "
+        "& services); older versions have the path /mcp_server/sse"
+    ),
+}
+"""Status → what to do in Home Assistant."""
+
+
 def _http_error(status: int, phrase: str, config: McpServerConfig) -> str:
     answered = f"{_host(config.url)} answered HTTP {status} {phrase}".rstrip() + _way(config)
+    if likely(config.name, config.url) and (remedy := _HOME.get(status)):
+        return f"{answered}: {remedy}"
     match status:
         case HTTPStatus.UNAUTHORIZED | HTTPStatus.FORBIDDEN:
             return f'{answered}: set headers, such as {{Authorization: "Bearer ${{TOKEN}}"}}'

@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from contextlib import suppress
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from vixio.core.errors import ToolError
@@ -16,6 +17,7 @@ from vixio.core.imports import sdk_import
 from vixio.core.tools.context import ToolContext
 from vixio.core.tools.source import EVERYBODY, Fault, Scope, ToolSource
 from vixio.core.tools.types import JsonObject, ToolCallResult, ToolDefinition
+from vixio.tools.home_assistant.home import HomeAssistant, is_home, likely
 from vixio.tools.mcp.config import STEADY_SECONDS, McpServerConfig
 from vixio.tools.mcp.listing import to_definitions
 
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 LISTINGS_APART = 0.2
 """Seconds between two listings; bounds the cost of a server that reports changes all the time."""
+
+_REFUSED = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
 
 _log = logging.getLogger(__name__)
 
@@ -36,7 +40,8 @@ class McpSource(ToolSource):
         self.config = config
         self.connects = 0
         """Successful connections."""
-        self._tools: tuple[ToolDefinition, ...] = ()
+        self._home = self._as_home() if likely(config.name, config.url) else None
+        self._tools = self._home.tools() if self._home is not None else ()
         self._connection: McpConnection | None = None
         self._task: asyncio.Task[None] | None = None
         self._connecting: asyncio.Timeout | None = None
@@ -45,7 +50,10 @@ class McpSource(ToolSource):
         self._known = asyncio.Event()
 
     def tools(self) -> Sequence[ToolDefinition]:
-        """Return the server's tools; none while it is not connected."""
+        """Return the server's tools; none while it is not connected.
+
+        Of a Home Assistant those for the phrase book stay, and tell the user that it is not.
+        """
         return self._tools
 
     @property
@@ -136,7 +144,7 @@ class McpSource(ToolSource):
         finally:
             self._connecting = None
             self._connection = None
-            self._offer(())
+            self._offer(self._left(connection))
             self._known.set()
             if connection is not None:
                 await self._end(connection)
@@ -175,7 +183,22 @@ class McpSource(ToolSource):
             for fault in faults:
                 left_out = {"location": fault.place, "reason": fault.reason}
                 _log.warning("tools left out", extra=left_out)
+        if not is_home(tools):
+            self._home = None
+        else:
+            self._home = self._home or self._as_home()
+            tools = await self._home.take(tools, connection.call, lambda: _refuses(connection))
         self._offer(tools)
+
+    def _as_home(self) -> HomeAssistant:
+        asking = self.config.confirm != "never"
+        return HomeAssistant(self.name, self.config.timeout, asking=asking)
+
+    def _left(self, connection: McpConnection | None) -> tuple[ToolDefinition, ...]:
+        """Return what is offered without a connection."""
+        if self._home is None or self._closing.is_set():
+            return ()
+        return self._home.leave(refused=_refuses(connection))
 
     def _offer(self, tools: tuple[ToolDefinition, ...]) -> None:
         if tools != self._tools:
@@ -197,6 +220,12 @@ class McpSource(ToolSource):
         except (Exception, BaseExceptionGroup) as error:  # noqa: BLE001 - the connection is discarded anyway
             fields = {"server": self.name, "error": type(error).__name__}
             _log.debug("MCP connection did not close cleanly", extra=fields)
+
+
+def _refuses(connection: McpConnection | None) -> bool:
+    """Whether the last error of the server was that it does not take the token."""
+    error = connection.http_error if connection is not None else None
+    return error is not None and error[0] in _REFUSED
 
 
 def _load() -> type[McpConnection]:

@@ -52,4 +52,4 @@ async def call_tool(session: Session, arguments: JsonObject) -> Any:  # noqa: AN
 def _tools(session: Session) -> list[ToolDefinition]:
     """Return the device's tools without those that need its user's yes, which cannot be given."""
     tools = session.context.tools.source(DEVICE_SOURCE)
-    return [tool for tool in tools if not tool.options.confirm]
+    return [tool for tool in tools if not tool.may_ask]

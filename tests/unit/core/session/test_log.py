@@ -103,7 +103,10 @@ def test_a_turn_has_numbers_and_names(caplog: pytest.LogCaptureFixture) -> None:
             TurnTimeline(
                 4,
                 {"voice_end": 9.5, "turn_end": 10.0, "first_token": 10.4, "first_frame": 10.81},
-                [ToolTiming("get_time", 0.0123, True), ToolTiming("lamp", 2.0, False)],
+                [
+                    ToolTiming("get_time", 0.0123, True, at=10.4123),
+                    ToolTiming("lamp", 2.0, False, at=12.5),
+                ],
                 [ModelUse("openai/m", 100, 20, 50), ModelUse("openai/m", 10, 5)],
                 heard_ms=2_400,
             ),
@@ -123,6 +126,7 @@ def test_a_turn_has_numbers_and_names(caplog: pytest.LogCaptureFixture) -> None:
                 "heard_ms": 2_400,
                 "tools": ["get_time", "lamp"],
                 "tools_ms": [12, 2_000],
+                "calls_ms": [400, 500],
                 "tools_failed": ["lamp"],
                 "models": ["openai/m"],
                 "rounds": 2,
