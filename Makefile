@@ -31,6 +31,7 @@ MUTANTS := $(VENV)/mutants
 VENDORS_STAMP := $(VENV)/.installed-vendors
 VENDORS := $(VENV)/vendors
 VENDORS_LOCK := requirements/vendors.lock
+INSTALL := $(VENV)/install
 RAY_STAMP := $(VENV)/.installed-ray
 RAY := $(VENV)/ray
 RAY_PINS := examples/ray_serve/requirements.txt
@@ -48,7 +49,7 @@ locks = $(patsubst %,requirements/%.lock,$(1))
 export PYTHON TORCH_INDEX
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev extra FORCE run demo demo-api demo-natural demo-tools first-hour test check-console console-shots test-a2a test-all test-brokers test-cluster test-console test-fast test-litellm test-load test-models test-mqtt test-ray test-stores test-times test-trace test-vendors setup-for-strace setup-for-databases setup-for-haproxy setup-for-faketime setup-for-brokers setup-for-console setup-for-litellm setup-for-models setup-for-a2a setup-for-vendors chaos crash mutants tool-churn bench-speech phrasebook lock audit docker clean
+.PHONY: help setup setup-dev extra FORCE run demo demo-api demo-natural demo-tools first-hour test check-console console-shots dist test-a2a test-all test-brokers test-cluster test-console test-fast test-install test-litellm test-load test-models test-mqtt test-ray test-stores test-times test-trace test-vendors setup-for-strace setup-for-databases setup-for-haproxy setup-for-faketime setup-for-brokers setup-for-console setup-for-litellm setup-for-models setup-for-a2a setup-for-vendors chaos crash mutants tool-churn bench-speech phrasebook lock audit docker clean
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1|\2/' | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
@@ -185,6 +186,14 @@ console-shots: $(CONSOLE_STAMP) $(CONSOLE_JS)/.installed ## pictures of the cons
 	scripts/ensure_chromium.sh
 	$(WITH_CONSOLE) $(BIN)/python -m tests.console.shots $(ARGS)
 
+$(INSTALL)/bin/uv: requirements/install.lock | $(RUN_STAMP)
+	rm -rf $(INSTALL)
+	TARGET=$(INSTALL) scripts/install_lock.sh $(VENV) $<
+	@touch $@
+
+test-install: setup-dev $(INSTALL)/bin/uv dist ## the wheel by uv in clean environments of each Python here, without libopus and compiler
+	UV=$(abspath $(INSTALL)/bin/uv) $(BIN)/pytest -o python_files='walk_*.py' -o timeout=1200 tests/install $(ARGS)
+
 # Beside the environment, not in it: the other tests are to run without the extra.
 $(LITELLM_STAMP): requirements/litellm.lock | $(RUN_STAMP)
 	rm -rf $(LITELLM)
@@ -274,6 +283,10 @@ audit: ## known vulnerabilities in the locked packages (needs a network)
 	@python=$$(scripts/find_python.sh) && \
 		$$python scripts/audit.py $(filter-out $(VENDORS_LOCK),$(wildcard requirements/*.lock)) && \
 		$$python scripts/audit.py $(VENDORS_LOCK) && $$python scripts/audit.py $(RAY_PINS)
+
+dist: setup ## build wheel and source distribution into dist/
+	rm -rf dist
+	$(BIN)/python -m hatchling build
 
 docker: ## build the image, with EXTRAS="edge mp3" for what optional parts need
 	docker build --tag $(IMAGE) --build-arg EXTRAS="$(EXTRAS)" --build-arg TORCH_INDEX="$(TORCH_INDEX)" .

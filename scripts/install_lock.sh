@@ -25,7 +25,7 @@ files=
 for lock in "$@"; do
     files="$files -r $lock"
 done
-# --no-deps: the lock is complete, and silero-vad must not bring torch (docs/installation.md).
+# --no-deps: the lock is complete (docs/installation.md).
 # shellcheck disable=SC2086 # one word an option and a file
 if ! "$python" "$here/scripts/pip_install.py" "$count" --no-deps \
     ${TARGET:+--no-compile --target "$TARGET"} $files; then

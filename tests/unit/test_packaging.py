@@ -6,6 +6,7 @@ import importlib.metadata
 import os
 import re
 import shlex
+import subprocess
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -119,7 +120,6 @@ def test_the_lock_covers_what_the_projects_ask_for(environment: dict[str, str]) 
     device = toml("firmware-test-client/pyproject.toml")
     base = pinned(environment, BASE)
     assert_covered(project["project"]["dependencies"], base, environment)
-    assert_covered(project["dependency-groups"]["vad"], base, environment)
     assert_covered(project["build-system"]["requires"], base, environment)
     assert_covered(device["project"]["dependencies"], base, environment)
     assert_covered(device["build-system"]["requires"], base, environment)
@@ -136,19 +136,38 @@ def test_the_lock_covers_what_the_packages_ask_for() -> None:
         name: [r for r in importlib.metadata.requires(name) or [] if applies(Requirement(r), here)]
         for name in versions
     }
-    # The one requirement that is left out on purpose: docs/installation.md.
-    wanted["silero-vad"] = [r for r in wanted["silero-vad"] if Requirement(r).name != "torch"]
     for requirements in wanted.values():
         assert_covered(requirements, versions, here)
 
 
-def test_the_metadata_never_asks_for_silero_or_torch() -> None:
-    """The wheel, with whatever extras, stays free of torch."""
+def test_the_metadata_never_asks_for_torch() -> None:
+    """The wheel, with whatever extras, stays free of torch, and of what would bring it."""
     project = toml("pyproject.toml")["project"]
     extras = project["optional-dependencies"].values()
     asked = [*project["dependencies"], *(r for extra in extras for r in extra)]
     names = {Requirement(r).name for r in asked}
     assert not names & {"silero-vad", "torch", "torchaudio"}
+
+
+@pytest.mark.parametrize("python", ["3.11", "3.12", "3.13", "3.14"])
+@pytest.mark.parametrize("system", ["linux", "darwin", "win32"])
+def test_the_wheel_asks_for_a_recogniser_that_has_wheels(python: str, system: str) -> None:
+    environment = {"python_version": python, "sys_platform": system, "platform_machine": "x86_64"}
+    asked = map(Requirement, toml("pyproject.toml")["project"]["dependencies"])
+    names = {each.name for each in asked if applies(each, environment)}
+    ears = names & {"pocketsphinx", "moonshine-voice"}
+    if python < "3.14":
+        assert ears == {"pocketsphinx"}
+    else:
+        assert ears == (set() if system == "darwin" else {"moonshine-voice"})
+
+
+def test_all_that_git_keeps_of_the_package_is_in_the_wheel() -> None:
+    listed = subprocess.run(
+        ["git", "ls-files", "vixio"], cwd=ROOT, check=True, capture_output=True, text=True
+    )
+    found = WheelBuilder(str(ROOT)).recurse_included_files()
+    assert set(listed.stdout.splitlines()) <= {each.distribution_path for each in found}
 
 
 def test_the_wheel_has_the_pages_of_the_documentation_and_no_more_of_it() -> None:

@@ -7,6 +7,7 @@ holds its options for each of them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
@@ -200,7 +201,8 @@ class ASRSection(ProviderSection):
 
     kind = ProviderKind.ASR
     limits = MappingProxyType({"timeout": "asr"})
-    default_name = "pocketsphinx"
+    # PocketSphinx has no wheel for Python 3.14; there the wheel of Vixio asks for Moonshine.
+    default_name = "pocketsphinx" if find_spec("pocketsphinx") else "moonshine"
 
     def create(self) -> ASRProvider:
         """Make the recogniser, unstarted. Raises ConfigError, ProviderUnavailable."""

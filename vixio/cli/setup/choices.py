@@ -72,7 +72,9 @@ EARS: Final = (
             "name": "combined",  # config/natural.yaml
             "commands": {"name": "pocketsphinx"},
             "speech": {"name": "moonshine"},
-        },
+        }
+        if find_spec("pocketsphinx")  # no wheel for Python 3.14
+        else {"name": "moonshine"},
         extra="moonshine",
         module="moonshine_voice",
         wait_s=0.1,

