@@ -7,12 +7,17 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 from starlette.applications import Starlette
+from websockets.asyncio.client import connect
+from websockets.exceptions import InvalidStatus
 
+from firmware_test_client import DeviceConfig, SimulatedDevice
 from tests.e2e.access import BOUND_S, HALL, KITCHEN
+from tests.e2e.test_workers import other_place, two_processes
 from tests.support.access_server import said, server_at, tool
 from tests.support.clusters import machine
 from tests.support.waiting import until
@@ -22,8 +27,11 @@ from vixio.core.metrics import Counters
 from vixio.core.tools.runtime import ToolRuntime
 from vixio.core.tools.session import SessionTools
 from vixio.core.tools.types import ToolCallResult
+from vixio.data.database.create import FILE_NAME
+from vixio.data.database.sqlite import SQLiteDatabase
 from vixio.data.devices.access_points import digest
 from vixio.data.devices.registry_cache import RegistrySnapshot
+from vixio.data.devices.repository import DeviceRepository
 from vixio.transports.admission.admission import Admission
 from vixio.web.access import remote
 from vixio.web.access import server as access_server
@@ -32,6 +40,7 @@ from vixio.web.http.server import HttpServer
 from vixio.web.http.upgrade import Upgrades
 
 TOKEN = "token"
+DEVICE = "02:00:00:00:00:01"
 
 
 @dataclass
@@ -156,3 +165,51 @@ async def test_other_processes_read_a_change_at_once() -> None:
         here.points.changed()
         await until(lambda: there.reads, what="the reading", seconds=BOUND_S)
         assert not here.reads
+
+
+@pytest.mark.slow
+async def test_two_processes_of_a_server(tmp_path: Path) -> None:
+    """A device that comes to each of them; the address is made by another process still."""
+    config = f"data: {{folder: {tmp_path / 'data'}, database: ''}}\n"
+    async with two_processes(tmp_path, config) as served:
+        database = SQLiteDatabase(tmp_path / "data" / FILE_NAME)
+        await database.open()
+        repository = DeviceRepository(database)
+        await repository.profiles.put("kitchen", {}, "me")
+        await repository.add(DEVICE, "me")
+        await repository.assign(DEVICE, "kitchen", "me")
+        _, token = await repository.access_points.create(KITCHEN, "me")
+        await database.close()
+        url = f"ws://127.0.0.1:{served.http_port}/mcp/?token={token}"
+        await known_everywhere(url)
+        device_of = DeviceConfig(ota_url=served.ota, device_id=DEVICE, mode="manual")
+        async with server_at(url, "Home", tool("lamp.turn_on", "Turn on the lamp")) as home:
+
+            async def calls(device: SimulatedDevice) -> None:
+                before = len(home.calls)
+                async with asyncio.timeout(BOUND_S):
+                    while len(home.calls) == before:  # the tools may be on their way
+                        await device.type_text("turn on the lamp")
+
+            async with SimulatedDevice(device_of) as device:
+                place = await served.place()
+                await calls(device)
+            await served.until(lambda found: found["connected"] == 0, "its end")
+            again = await other_place(served, device_of, place)
+            try:
+                await calls(again)
+            finally:
+                await again.close()
+            assert {each["name"] for each in home.calls} == {"lamp.turn_on"}
+
+
+async def known_everywhere(url: str) -> None:
+    """Wait until both processes take an address, which they know of within a second."""
+    taken = 0
+    async with asyncio.timeout(BOUND_S):
+        while taken < 12:  # in a row: not all to one of two processes by chance
+            try:
+                async with connect(url):
+                    taken += 1
+            except InvalidStatus:
+                taken = 0
