@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from aiohttp import web
 from firmware_test_client import SimulatedDevice
 from tests.e2e.api_client import Answer, Client, api_server
 from tests.support.paper_files import pdf, word
+from vixio.testing import ScriptedAgentBackend, ScriptedASR, ScriptedTTS, ToolUse
 from vixio.web.api.scopes import Scope
 
 OCTETS = {"Content-Type": "application/octet-stream"}
@@ -71,6 +72,35 @@ async def test_a_question_about_a_pdf(tmp_path: Path) -> None:
             assert (await call("DELETE", f"/papers/{given.body['id']}")).status == 204
             assert (await call("DELETE", f"/papers/{given.body['id']}")).status == 404
             assert (await call("GET", "/papers")).body == {"papers": []}
+
+
+async def test_a_spoken_question_about_a_chinese_pdf(tmp_path: Path) -> None:
+    """The model asks for the tool, and names the document; the screen does too."""
+    manual = pdf(["热水器说明书", "复位时请按住红色按钮五秒钟。"])
+
+    def model(words: str) -> Sequence[str | ToolUse]:
+        answer = "说明书第二页写着：按住红色按钮。"
+        return [ToolUse("search_papers", {"question": words}), answer]
+
+    made = {
+        "asr": ScriptedASR(["热水器怎么复位？"]),
+        "agent": ScriptedAgentBackend(model),
+        "tts": ScriptedTTS(seconds_per_char=0.01),
+    }
+    async with api_server(tmp_path, made=made, assistant={"language": "zh"}) as api:
+        call = await api.client(Scope.CONVERSATIONS_READ, Scope.CONVERSATIONS_WRITE)
+        assert (await give(call, "热水器.pdf", manual)).status == 201
+
+        async def offered() -> bool:
+            sources = {each.name: each for each in api.server.app.tools.sources}
+            return bool(sources["documents"].tools())
+
+        await until(offered, bool)
+        async with SimulatedDevice(api.server.device()) as device:
+            await device.say("how do I reset the boiler")  # the words are the recogniser's
+            reply = await device.wait_for_reply(after=0)
+            assert "按住红色按钮" in reply.text
+            assert any("热水器.pdf, 2" in line for line in device.screen)
 
 
 async def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from vixio.data.backup.archive import BackupError
 from vixio.data.database.database import Database, Transaction
 from vixio.data.database.migrate import migrations, version_of
 
-FIRST: Final = ("profiles", "people", "devices", "memories")
+FIRST: Final = ("profiles", "people", "devices", "memories", "papers")
 """What other tables refer to comes before them."""
 
 LEFT_OUT: Final = ("turn_sounds", "paper_index", "paper_vectors")

@@ -32,6 +32,8 @@ from vixio.data.devices.records import AccessMode
 from vixio.data.devices.repository import DeviceRepository
 from vixio.data.memory.records import Remembered, device_key
 from vixio.data.memory.repository import MemoryRepository
+from vixio.data.papers.records import Passage
+from vixio.data.papers.repository import PaperRepository
 from vixio.transports.admission.access import OtaRequest
 
 KITCHEN = "02:00:00:00:00:01"
@@ -298,3 +300,23 @@ def test_the_commands(tmp_path: Path) -> None:
     status, said = vixio("b", "restore", file)
     assert status == 2
     assert "is not empty" in said
+
+
+async def test_documents_are_found_again(tmp_path: Path) -> None:
+    file = tmp_path / "backup.tar.gz"
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    async with place(tmp_path / "a", make_database(tmp_path / "a", "")) as here:
+        papers = PaperRepository(here.database)
+        paper = await papers.begin("", "boiler.pdf", "", "d", 1)
+        await papers.put(paper, [Passage(7, "", "Press the button.", ("boiler", "press button"))])
+        await papers.end(paper, 7)
+        ((number, _),) = (await papers.without_vector("m", 9)).items()
+        await papers.put_vectors("m", {number: b"1234"})
+        await export(here, file)
+    async with place(tmp_path / "b", make_database(tmp_path / "b", "")) as there:
+        await restore(there, file)
+        papers = PaperRepository(there.database)
+        assert await papers.by_words(["button"], [""], 9) == [number]
+        assert (await papers.passages([number], [""]))[number].page == 7
+        assert list(await papers.without_vector("m", 9)) == [number]

@@ -34,6 +34,16 @@ export const PROBLEMS = [
   ["there is no login {id}, or it is over", "没有此登录会话，或者它已结束"],
   ["there is no scope {scope}; these are there: {scopes}", "没有权限 {scope}；可用的有：{scopes}"],
   ["name a scope: {scopes}", "请至少选择一项权限：{scopes}"],
+  // documents
+  ["a document belongs to a profile or to a person, not to both", "文件只能属于一个配置或一个用户"],
+  ["send the document itself, with `Content-Type: {type}`", "请直接发送文件内容，并使用 Content-Type: {type}"],
+  ["a document has at most {size} MB (papers.max_file_mb)", "文件最多 {size} MB（papers.max_file_mb）"],
+  ["{name}: no PDF that can be read ({error})", "{name}：不是可以读取的 PDF"],
+  ["{name}: it is encrypted: save it without a password", "{name}：文件已加密，请保存为无密码的文件"],
+  ["{name}: there is no text in it; pictures of pages need text recognition (OCR)", "{name}：其中没有文字；扫描的页面需要先做文字识别（OCR）"],
+  ["{name}: PDF, Word (.docx), Markdown, text and HTML are read, by their ending", "{name}：只能读取 PDF、Word（.docx）、Markdown、文本和 HTML"],
+  ["{name}: nothing here reads it: {command}", "{name}：缺少读取它的组件，请运行：{command}"],
+  ["{name}: reading it takes too long or too much memory: divide it", "{name}：读取耗时或占用内存过多，请拆分文件"],
   // devices
   ["too many wrong codes: try again in {seconds} s", "验证码错误次数过多，请在 {seconds} 秒后重试"],
   ["no device waits with the code {code}. If a device shows it, the device has asked another server, often the official one (xiaozhi.me): set the OTA address of this server in the device (docs/devices.md)", "没有设备在等待验证码 {code}。如果设备显示了它，说明设备请求的是另一台服务器，多半是官方服务器（xiaozhi.me）：请在设备中填写本服务器的 OTA 地址"],
