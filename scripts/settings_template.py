@@ -15,6 +15,7 @@ from pathlib import Path
 
 from vixio.core.moment import ContextSources
 from vixio.core.replacements import Replacements
+from vixio.core.roles import Roles
 from vixio.settings.assistant import PROFILE_KEYS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -44,6 +45,8 @@ def lines() -> Iterator[str]:
 def _yaml(default: object) -> str:
     if isinstance(default, Replacements):
         default = dict(default.pairs)
+    if isinstance(default, Roles):
+        default = dict(default.by_profile)
     if isinstance(default, ContextSources):
         default = default.given()
     return json.dumps(default, ensure_ascii=False)

@@ -44,6 +44,7 @@ WALK: list[tuple[str, str, Any]] = [
     ("GET", "/devices/{device}/turns", NOTHING),
     ("DELETE", "/devices/{device}/turns", NOTHING),
     ("PUT", "/devices/{device}/profile", {"profile": ""}),
+    ("DELETE", "/devices/{device}/role", NOTHING),
     ("PUT", "/devices/{device}/person", {"person": ""}),
     ("POST", "/devices/{device}/trial", {"content": {"language": "de"}}),
     ("GET", "/devices/{device}/trial", NOTHING),

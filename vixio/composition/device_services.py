@@ -19,6 +19,7 @@ from vixio.core.tools.runtime import ToolRuntime
 from vixio.core.tools.source import ToolSource
 from vixio.data.conversations.recorder import TurnRecorder
 from vixio.data.devices.records import UNKNOWN
+from vixio.data.devices.roles import RoleTools, role_source
 from vixio.settings import Settings
 from vixio.stations.asr import KeepSound
 from vixio.tools.moment import Moments
@@ -66,7 +67,7 @@ class DeviceServices:
                 self.registry.link,
                 counters,
                 days,
-                lambda device_id: standings.get(device_id, UNKNOWN).profile,
+                lambda device_id: standings.get(device_id, UNKNOWN).served_as,
                 self.sound_days,
             )
         self.updates: ProfileUpdates | None = None
@@ -122,7 +123,13 @@ class DeviceServices:
     @property
     def sources(self) -> Sequence[ToolSource]:
         """The tools that they bring for the agent."""
-        return [*self.reminders.sources, *self.papers.sources]
+        roles = role_source(RoleTools(self.registry, self._served))
+        return [*self.reminders.sources, *self.papers.sources, roles]
+
+    def _served(self, device_id: str) -> DeviceProfile:
+        """Return the profile of a device, by what is known of it now."""
+        session = self._host.sessions.find(device_id) if self._host is not None else None
+        return self.profiles.outline(session.device if session is not None else Device(device_id))
 
     def _ask_of_the_moment(self, event: Event) -> None:
         """Ask what the instructions say of the moment as soon as a conversation begins."""

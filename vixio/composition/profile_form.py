@@ -15,6 +15,7 @@ from vixio.core.greetings import WakeGreetings
 from vixio.core.instructions import LANGUAGES, NAMES
 from vixio.core.moment import ContextSource, ContextSources
 from vixio.core.replacements import Replacements
+from vixio.core.roles import Roles
 from vixio.providers import registry
 from vixio.providers.entry import ProviderEntry
 from vixio.providers.registry import ProviderFactory, ProviderKind
@@ -158,6 +159,8 @@ def _plain(value: Any, place: tuple[str | int, ...], data: Mapping[str, Any]) ->
         value = dict(value.by_word)
     if isinstance(value, Replacements):
         value = dict(value.pairs)
+    if isinstance(value, Roles):
+        value = dict(value.by_profile)
     if isinstance(value, ContextSources):
         value = {each.name: _hidden(each) for each in value.sources}
     if isinstance(value, ProviderEntry):

@@ -20,6 +20,7 @@ from vixio.core.language_tags import check_language
 from vixio.core.moment import NO_CONTEXT, ContextSources
 from vixio.core.quiet_hours import check_quiet_hours
 from vixio.core.replacements import NO_REPLACEMENTS, Replacements
+from vixio.core.roles import NO_ROLES, Roles
 from vixio.core.whole_phrases import MAX_CHARS
 
 _SEPARATED_MAC = re.compile(r"[0-9a-f]{2}([:-]?)[0-9a-f]{2}(?:\1[0-9a-f]{2}){4}")
@@ -160,6 +161,9 @@ class DeviceProfile:
     assigned: str = ""
     """The name of its profile in the registry; empty: it has none. Tool sources may be for the
     devices of one profile."""
+    role: str = ""
+    """The name of the profile whose role it has taken by voice: that is over its own. Empty:
+    none."""
     language: Annotated[
         str,
         Setting(
@@ -247,6 +251,14 @@ class DeviceProfile:
             "servers, which are asked when a conversation begins: {room: {url: "
             '"http://192.168.1.5/state", result: temperature}, calendar: {mcp: family, resource: '
             '"calendar://today"}}',
+        ),
+    ] = None
+    roles: Annotated[
+        Roles | None,
+        Setting(
+            NO_ROLES,
+            "stored profiles that a device may take as a role by voice, with what they are called: "
+            '{storyteller: "the storyteller, 讲故事的人"} (docs/devices.md)',
         ),
     ] = None
     agent: ProviderConfig = None

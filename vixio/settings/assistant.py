@@ -33,6 +33,7 @@ from vixio.core.instructions import DEFAULT_INSTRUCTIONS
 from vixio.core.messages import check_folder
 from vixio.core.moment import NO_CONTEXT, ContextSources
 from vixio.core.replacements import MAX_CHARS, MAX_PAIRS, Replacements
+from vixio.core.roles import MAX_ROLES, Roles
 from vixio.core.whole_phrases import bare
 from vixio.providers.faults import fault
 from vixio.settings.context import READ_CONTEXT
@@ -62,6 +63,19 @@ def _greetings(value: object) -> object:
     return WakeGreetings.of(_TEXTS_BY_WORD.validate_python(listed))
 
 
+def _roles(value: object) -> object:
+    if isinstance(value, Roles):
+        return value
+    if isinstance(value, list | tuple):
+        return Roles.of(_TEXTS.validate_python(value))
+    named = value if isinstance(value, Mapping) else _TEXTS_BY_WORD.validate_python(value)
+    listed = {
+        name: texts if isinstance(texts, list | tuple) else [texts or ""]
+        for name, texts in named.items()
+    }
+    return Roles.of(_TEXTS_BY_WORD.validate_python(listed))
+
+
 def _replacements(value: object) -> object:
     if isinstance(value, Replacements):
         return value
@@ -71,6 +85,22 @@ def _replacements(value: object) -> object:
 _READ: Final[Mapping[object, object]] = {
     str | WakeGreetings: Annotated[str | WakeGreetings, BeforeValidator(_greetings)],
     ContextSources: READ_CONTEXT,
+    Roles: Annotated[
+        Roles,
+        BeforeValidator(_roles),
+        WithJsonSchema(
+            {
+                "type": "object",
+                "additionalProperties": {
+                    "anyOf": [
+                        {"type": "string"},
+                        {"type": "array", "items": {"type": "string"}},
+                    ]
+                },
+                "maxProperties": MAX_ROLES,
+            }
+        ),
+    ],
     Replacements: Annotated[
         Replacements,
         BeforeValidator(_replacements),

@@ -19,6 +19,7 @@ from pydantic import BaseModel, SecretBytes, SecretStr
 from vixio.core.greetings import WakeGreetings
 from vixio.core.moment import ContextSources
 from vixio.core.replacements import Replacements
+from vixio.core.roles import Roles
 from vixio.settings.key_path import KeyPath, show_path
 from vixio.settings.origin import Origin
 from vixio.settings.provider import ProviderSection
@@ -136,6 +137,8 @@ class _Writer:
             hidden = hidden or hides(key, value, declared)
         if isinstance(value, ContextSources):
             value = value.given()
+        if isinstance(value, Roles):
+            value = dict(value.by_profile)
         if isinstance(value, Replacements | WakeGreetings):  # which are mappings in a file, too
             value = dict(value.pairs if isinstance(value, Replacements) else value.by_word)
         match value:

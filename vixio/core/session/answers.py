@@ -12,6 +12,7 @@ from vixio.core.device import DeviceProfile
 from vixio.core.greetings import WakeGreetings
 from vixio.core.history import UserMessage
 from vixio.core.messages import message
+from vixio.core.roles import NO_ROLES
 from vixio.core.session.ahead import AnswerAhead
 from vixio.core.session.doubt import Doubt
 from vixio.core.session.reply_slot import ReplySlot
@@ -46,9 +47,11 @@ class Answers:
         self._doubt: Doubt | None = None
         """What the user was asked to tell apart, until they say something."""
 
-    def follow(self, profile: DeviceProfile) -> None:
-        """Go on by another profile."""
-        self.own = OwnWords(profile)
+    def follow(self, profile: DeviceProfile, *, greet: bool = False) -> None:
+        """Go on by another profile. ``greet``: a role that is new says who speaks now."""
+        before, self.own = self.own, OwnWords(profile)
+        if greet and self.own.role != before.role:
+            self._speeches.add(self.own.introduction(before))
         self._turns_a_day = profile.daily_turns or 0
         if self._turns_a_day:
             self._daily_turns.expect(self._context.device_id)
@@ -122,6 +125,8 @@ class OwnWords:
 
     def __init__(self, profile: DeviceProfile) -> None:
         self._language = profile.language
+        self.role = profile.role
+        self._called = (profile.roles or NO_ROLES).called(profile.role, profile.language)
         self._greetings = WakeGreetings.of(profile.wake_greeting)
         self._exits = exit_phrases(profile.language, profile.exit_phrases, profile.name)
 
@@ -133,6 +138,15 @@ class OwnWords:
         """Return the answer to a wake word; None: there is none."""
         text = self._greetings.greeting(wake_word)
         return SpeechHandle(text, remembered=False, recurring=True) if text else None
+
+    def introduction(self, before: OwnWords) -> SpeechHandle:
+        """Return what is said first in another role, or back in the own one, after ``before``: its
+        greeting, where it has one of its own."""
+        text = self._greetings.greeting("") if self._greetings != before._greetings else ""
+        if not text and self.role:
+            text = message("role_here", self._language, role=self._called)
+        text = text or message("role_back", self._language)
+        return SpeechHandle(text, remembered=False, recurring=True)
 
     def ends(self, turn: UserTurn) -> bool:
         """Return whether the user ends the conversation by these words."""

@@ -119,7 +119,7 @@ class Dialogue:
 
     def follow(self, profile: DeviceProfile) -> None:
         """Go on with what another profile says of the conversation."""
-        self._answers.follow(profile)
+        self._answers.follow(profile, greet=self._connection.awake)
         self._idle.limit = profile.idle_timeout or 0.0
         self.peace.hours = profile.quiet_hours
 

@@ -48,8 +48,9 @@ class SessionTools:
         self.session_id = session_id
         self.user, self.person, self.place = profile.user, profile.person, profile.place
         self.profile = profile.assigned
+        self._served = profile
         self.policy = runtime.settings.policy.for_profile(profile.tools)
-        self.toolset = ToolSet(self.policy, runtime.renamed)
+        self.toolset = ToolSet(self._offered, runtime.renamed)
         self.confirmations = Confirmations()
         self.device_limits = Limits(runtime.settings.source_concurrency)
         self.late = LateResults(runtime.counters)
@@ -76,10 +77,18 @@ class SessionTools:
         on."""
         self.user, self.person, self.place = profile.user, profile.person, profile.place
         self.profile = profile.assigned
+        self._served = profile
         self.policy = self.runtime.settings.policy.for_profile(profile.tools)
         self.toolset.replace_scoped({})  # before others of the same names come
-        self.toolset.change_overlay(self.policy)
+        self.toolset.change_overlay(self._offered)
         self.toolset.replace_scoped(self.runtime.scoped(self.device_id, self.profile))
+
+    def _offered(self, tool: ToolDefinition) -> ToolDefinition | None:
+        """Return a tool as the session has it; None: it has not."""
+        if tool.for_profile is not None:
+            found = tool.for_profile(tool, self._served)
+            return None if found is None else self.policy(found)
+        return self.policy(tool)
 
     def has(self, tool: ToolDefinition) -> bool:
         """Whether a tool is still the session's: one of a source with a scope may have gone."""

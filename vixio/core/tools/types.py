@@ -12,6 +12,7 @@ from vixio.core.tools.late import Deferred
 from vixio.core.well_formed import well_formed
 
 if TYPE_CHECKING:
+    from vixio.core.device import DeviceProfile
     from vixio.core.tools.context import ToolContext
 
 JsonObject = dict[str, Any]
@@ -50,6 +51,9 @@ class ToolOptions:
     read_only: bool = False
 
 
+ForProfile = Callable[["ToolDefinition", "DeviceProfile"], "ToolDefinition | None"]
+
+
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class ToolDefinition:
     """A tool: its name at its source, its description and its full JSON Schema.
@@ -60,6 +64,7 @@ class ToolDefinition:
     ``alias`` is the name that the model sees (``[A-Za-z0-9_-]{1,64}``); a
     :class:`~vixio.core.tools.toolset.ToolSet` assigns it, unique in the session.
     ``needs``: names of the device's own tools without which this one is not offered.
+    ``for_profile``: returns it as a profile's devices have it; None: they do not have it.
     ``asks``: whether a call (name, arguments) needs the user's yes, where ``options.confirm`` does
     not ask for every one. ``phrases_only``: for the phrase book; a language model has other tools
     for the same.
@@ -76,6 +81,7 @@ class ToolDefinition:
     caller: ToolCaller | None = None
     alias: str = ""
     needs: tuple[str, ...] = ()
+    for_profile: ForProfile | None = None
     asks: Callable[[str, JsonObject], bool] | None = None
     phrases_only: bool = False
 

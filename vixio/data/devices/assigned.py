@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from vixio.core.errors import ConfigError
+from vixio.core.roles import Roles
 from vixio.data.devices.records import UNKNOWN, Standing
 from vixio.data.devices.registry_cache import RegistrySnapshot
 from vixio.settings import Settings
@@ -52,6 +53,15 @@ class AssignedProfiles:
         """Return the id of the person that a device belongs to; empty: nobody."""
         person = self._known.standings.get(device_id, UNKNOWN).person
         return person if person in self._known.people else ""
+
+    def role(self, device_id: str, roles: Roles | None) -> tuple[str, DeviceSection] | None:
+        """Return the role of a device and its section; None: it has none, or may not have it."""
+        role = self._known.standings.get(device_id, UNKNOWN).role
+        if not role or roles is None or role not in roles:
+            return None
+        content = self._known.profiles.get(role)
+        section = self._section(content, role) if content is not None else None
+        return (role, section) if section is not None else None
 
     def profile(self, device_id: str) -> str:
         """Return the name of a device's profile; empty: it has none."""

@@ -22,6 +22,8 @@ _WILDCARDS = frozenset("*?[")
 class SettingsProfiles:
     """The profiles that settings describe: what is for all devices, and over it what differs.
 
+    Over all of that is the role that a device has taken, which does not change who and where it is.
+
     Of several sections that match a device, the later one applies, key by key; then what the
     registry says of it (``known``), and last the section of its whole id. ``deny`` and ``confirm``
     of tools add up, the last ``allow`` applies.
@@ -52,12 +54,27 @@ class SettingsProfiles:
         assigned = self._assigned.profile(device.id)
         key = (person, assigned, tuple(map(id, sections)))
         if (found := self._known.get(key)) is not None:
-            return found[0]
+            return self._in_role(device, found[0])
         if len(self._known) >= MAX_KEPT:
             self._known.clear()
         profile = self._over_all(person, assigned, sections)
         self._known[key] = (profile, sections)
-        return profile
+        return self._in_role(device, profile)
+
+    def _in_role(self, device: Device, profile: DeviceProfile) -> DeviceProfile:
+        """Return ``profile`` under the role of its device. What it names may be taken, not what
+        the role names: nobody gets further from one role to the next."""
+        if (found := self._assigned.role(device.id, profile.roles)) is None:
+            return profile
+        role, section = found
+        return replace(
+            _over(profile, section),
+            name=profile.name,
+            place=profile.place,
+            user=profile.user,
+            roles=profile.roles,
+            role=role,
+        )
 
     def drafted(self, device: Device, content: Mapping[str, Any]) -> DeviceProfile:
         """Return the profile of a device as if the registry had ``content`` for it.

@@ -69,10 +69,17 @@ class Standing:
     name: str = ""
     place: str = ""
     profile: str = ""
+    role: str = ""
+    """The name of the profile that it has taken as a role, over its own; empty: none."""
     person: str = ""
     """The id of the person that it belongs to; empty: nobody."""
     carrier: str = ""
     """As :attr:`DeviceRecord.carrier`."""
+
+    @property
+    def served_as(self) -> str:
+        """The name of the profile that is uppermost."""
+        return self.role or self.profile
 
     def lets_in(self, mode: AccessMode, client_id: str) -> bool:
         """Whether a client that states this device's id may use the server."""
@@ -123,6 +130,8 @@ class DeviceRecord:
     """Tokens that were issued before are void."""
     profile: str | None
     """The name of its profile; None: none but what the settings say."""
+    role: str | None
+    """The name of the profile that it has taken by voice; None: none."""
     person_id: str | None
     """Of the person that it belongs to; None: nobody."""
     person: str | None
@@ -164,6 +173,7 @@ class DeviceRecord:
             name=self.name,
             place=self.place,
             profile=self.profile or "",
+            role=self.role or "",
             person=self.person_id or "",
             carrier=self.carrier,
         )

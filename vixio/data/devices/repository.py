@@ -226,12 +226,24 @@ class DeviceRepository:
         return await self.device(device_id)
 
     async def assign(self, device_id: str, profile: str, actor: str) -> DeviceRecord:
-        """Give a device a profile; empty: none. Raises RegistryError."""
+        """Give a device a profile; empty: none. A role that it has ends. Raises RegistryError."""
         if profile:
             await self.profiles.find(profile)
         async with self._changing(device_id, actor, "assigned", profile=profile) as changing:
             devices, device, _ = changing
-            await devices.set(device.id, profile=profile or None)
+            await devices.set(device.id, profile=profile or None, role=None)
+        return await self.device(device.id)
+
+    async def take_role(self, device_id: str, role: str, actor: str) -> DeviceRecord:
+        """Let a device have the role of a profile, over its own; empty: no role.
+
+        Whether it may is for the caller to see to. Raises RegistryError.
+        """
+        if role:
+            await self.profiles.find(role)
+        async with self._changing(device_id, actor, "role", role=role) as changing:
+            devices, device, _ = changing
+            await devices.set(device.id, role=role or None)
         return await self.device(device.id)
 
     async def give(self, device_id: str, person: str, actor: str) -> DeviceRecord:

@@ -128,7 +128,7 @@ class DeviceTable:
     async def standings(self) -> dict[str, Standing]:
         """Return what decides about each device, by its id."""
         rows = await self._in.fetch(
-            f"SELECT {_GRANTED}, id, name, place, carrier, profile, person_id, client_id, "  # noqa: S608 - from above
+            f"SELECT {_GRANTED}, id, name, place, carrier, profile, role, person_id, client_id, "  # noqa: S608 - from above
             "claimed_at, blocked_at, block_reason, tokens_from, "
             "CASE WHEN hmac_key <> '' AND verified_at IS NULL THEN 1 ELSE 0 END AS unproven "
             "FROM devices"
@@ -144,6 +144,7 @@ class DeviceTable:
                 name=row["name"],
                 place=row["place"],
                 profile=row["profile"] or "",
+                role=row["role"] or "",
                 person=row["person_id"] or "",
                 carrier=row["carrier"],
             )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from vixio.core.messages import message
 from vixio.core.tools.names import safe_tool_name
@@ -22,6 +22,7 @@ from vixio.language.phrasebook.slots import (
     ChoiceSlot,
     SlotKind,
     TextSlot,
+    examples_of,
     kind_of,
     properties_of,
     required_of,
@@ -31,6 +32,11 @@ from vixio.language.phrasebook.text import Tokens, fold, join, tokenize
 
 MAX_EXAMPLES = 6
 """Sentences that the help names; a listener cannot remember more."""
+
+
+_HEARD: Final = "_heard"
+"""Behind the name of an intent whose words for an argument without values are the examples of the
+tool's schema."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,8 +280,9 @@ class CompiledPhrases:
                     if (groups := intent.words.get(leaf.name)) is not None:
                         kind = self._own_words(of, groups)
                     else:
-                        own, spoken = intent.lists.get(leaf.name, ()), intent.ranges.get(leaf.name)
-                        kind = kind_of(of, own, spoken)
+                        heard = examples_of(of) if intent.name.endswith(_HEARD) else ()
+                        own = intent.lists.get(leaf.name) or heard
+                        kind = kind_of(of, own, intent.ranges.get(leaf.name))
                     if kind is None:
                         return
                     slots[leaf.name] = kind
@@ -327,7 +334,7 @@ def _example(sentence: _Sentence, example: str) -> str:
 
 def _meaning(intent: str) -> str:
     """Return an intent's name without what tells heard sentences from typed ones."""
-    return intent.removesuffix("_heard").removesuffix("_typed")
+    return intent.removesuffix(_HEARD).removesuffix("_typed")
 
 
 def _said_as(sentence: _Sentence, filled: Filled) -> Filled | None:

@@ -101,6 +101,13 @@ def kind_of(
     return TextSlot() if type_name == "string" else None
 
 
+def examples_of(schema: Mapping[str, Any]) -> tuple[tuple[Node, Any], ...]:
+    """Return the examples of an argument that can be spoken, with the words for each."""
+    listed = schema.get("examples")
+    examples = listed if isinstance(listed, list | tuple) else ()
+    return tuple((say, each) for each in examples if (say := _spoken(each)) != IMPOSSIBLE)
+
+
 def fits(number: int, schema: Mapping[str, Any]) -> bool:
     """Return whether ``number`` is within the schema's bounds."""
     low, high = _bound(schema, "minimum"), _bound(schema, "maximum")

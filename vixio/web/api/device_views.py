@@ -63,6 +63,10 @@ class Device(BaseModel):
         description="null: nothing is on record, or the token lacks conversations:read."
     )
     profile: str | None = Field(description="null: none but what the settings say.")
+    role: str | None = Field(
+        description="The profile that it has taken as a role by voice, which is over its own; "
+        "null: none."
+    )
     place: str = Field(description="Where it stands, by its profile and the settings.")
     spoken_language: str = Field(description="What it hears and speaks, by the same.")
     keeps_sound_days: int = Field(
@@ -111,7 +115,7 @@ class DeviceList(BaseModel):
 
 
 _OF_ITS_OWN: Final = {
-    *("online", "live", "last", "place", "spoken_language", "keeps_sound_days"),
+    *("online", "live", "last", "role", "place", "spoken_language", "keeps_sound_days"),
     *("proves", "hears_itself", "lacks_glyphs"),
 }
 
@@ -137,6 +141,7 @@ def view(
         online=live is not None or service.online(record.id),
         live=_live(live, words=who.may(Scope.CONVERSATIONS_READ)) if live is not None else None,
         last=None if last is None else _last(last),
+        role=profile.role or None,
         place=profile.place,
         spoken_language=profile.language,
         keeps_sound_days=service.ports.sound_days(known) or 0,

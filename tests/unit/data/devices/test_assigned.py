@@ -194,3 +194,78 @@ def test_the_commands(tmp_path: Path) -> None:
         "no template 'nanny': storyteller,"
         in (vixio("profiles", "create", "more", "--template", "nanny")[1])
     )
+
+
+ROLES = {"storyteller": "the storyteller"}
+
+
+def test_a_role_is_over_the_devices_profile_and_leads_no_further() -> None:
+    known = RegistrySnapshot(
+        standings={KITCHEN: Standing(name="Kitchen", profile="child", role="storyteller")},
+        profiles={
+            "child": {"language": "de", "user": "Mia", "roles": ROLES, "tools": {"deny": ["web"]}},
+            "storyteller": {
+                "instructions": "Tell stories.",
+                "place": "castle",
+                "user": "King",
+                "roles": ["adult"],
+                "tools": {"deny": ["lamp"]},
+            },
+            "adult": {"instructions": "Anything."},
+        },
+    )
+    profiles = profiles_of(known, devices={KITCHEN: {"daily_turns": 5, "instructions": "Be kind."}})
+    served = profiles(Device(KITCHEN))
+    assert (served.role, served.instructions) == ("storyteller", "Tell stories.")
+    assert (served.language, served.daily_turns) == ("de", 5), "what it does not say stays"
+    assert (served.name, served.user, served.place) == ("Kitchen", "Mia", "")
+    assert served.tools.deny == ("web", "lamp"), "what is denied stays denied"
+    assert served.roles is not None
+    assert "adult" not in served.roles, "what the role names is not for this device"
+    for standing in (
+        Standing(profile="child", role="adult"),
+        Standing(profile="child", role="gone"),
+        Standing(role="storyteller"),
+    ):
+        known.standings[KITCHEN] = standing
+        assert profiles(Device(KITCHEN)).role == "", standing
+        assert profiles(Device(KITCHEN)).instructions == "Be kind."
+
+
+async def test_a_role_is_kept_until_it_is_left_or_the_profile_changes(make: Make) -> None:
+    database = make()
+    await database.open()
+    repository, known = DeviceRepository(database), RegistrySnapshot()
+
+    async def look() -> str:
+        news = await read_changes(database, known.last, 0, sure=True)
+        assert news is not None
+        news.apply(known)
+        assert news.everything or not set(news.standings) - {KITCHEN}
+        return known.standings[KITCHEN].role
+
+    await repository.add(KITCHEN, "me")
+    for name in ("child", "storyteller"):
+        await repository.profiles.put(name, {"language": "de"}, "me")
+    await repository.assign(KITCHEN, "child", "me")
+    assert await look() == ""
+    assert (await repository.take_role(KITCHEN, "storyteller", "device")).role == "storyteller"
+    assert await look() == "storyteller"
+    assert known.standings[KITCHEN].profile == "child"
+    anew = RegistrySnapshot()
+    everything = await read_changes(database, -1, 0)
+    assert everything is not None
+    everything.apply(anew)
+    assert anew.standings[KITCHEN].role == "storyteller", "a server that starts knows it"
+    with pytest.raises(RegistryError, match="no profile 'adult'"):
+        await repository.take_role(KITCHEN, "adult", "device")
+    await repository.take_role(KITCHEN, "", "device")
+    assert await look() == ""
+    await repository.take_role(KITCHEN, "storyteller", "device")
+    await repository.assign(KITCHEN, "child", "me")
+    assert await look() == "", "the operator's choice ends it"
+    await repository.take_role(KITCHEN, "storyteller", "device")
+    await repository.profiles.remove("storyteller", "me")
+    assert (await repository.device(KITCHEN)).role is None
+    roles = [change for change in await repository.audit(20) if change.action == "role"]
+    assert [change.detail for change in roles][:2] == ['{"role": "storyteller"}', '{"role": ""}']

@@ -10,6 +10,7 @@ from vixio.core.device import Device, DeviceProfile, ToolAccess
 from vixio.core.greetings import WakeGreetings
 from vixio.core.moment import NO_CONTEXT
 from vixio.core.replacements import NO_REPLACEMENTS, Replacements
+from vixio.core.roles import NO_ROLES
 from vixio.data.devices.profiles import SettingsProfiles
 from vixio.settings import Settings
 
@@ -44,6 +45,7 @@ def test_a_device_without_a_section_is_served_as_all() -> None:
         corrections=NO_REPLACEMENTS,
         keep_sound_days=0,
         context=NO_CONTEXT,
+        roles=NO_ROLES,
     )
 
 

@@ -106,6 +106,11 @@ async def assign_profile(
     return Assigned(device=found.id, profile=found.profile)
 
 
+async def end_role(service: Service, who: Who, device: DevicePath) -> None:
+    """End the role that a device has taken by voice: it has its own profile again."""
+    await service.with_repository(lambda repository: repository.take_role(device, "", who.actor))
+
+
 async def check_content(service: ApiService, content: Mapping[str, Any]) -> None:
     """Raise Problem for what the settings would refuse."""
     try:
@@ -129,4 +134,5 @@ def make_routes() -> Routes:
     routes.add("PUT", one, write_profile, scope, errors=(404, 409))
     routes.add("DELETE", one, remove_profile, scope, status=204, errors=(404, 409))
     routes.add("PUT", "/devices/{device}/profile", assign_profile, scope, errors=(404, 409))
+    routes.add("DELETE", "/devices/{device}/role", end_role, scope, status=204, errors=(404, 409))
     return routes

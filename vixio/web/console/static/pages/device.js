@@ -5,7 +5,7 @@ import { icon } from "../components/icon.js";
 import { stateBadge } from "../components/state.js";
 import { tabs } from "../components/tabs.js";
 import { time } from "../components/time.js";
-import { get, part } from "../lib/api.js";
+import { get, part, remove } from "../lib/api.js";
 import { applyEvent, stateNow } from "../lib/devices.js";
 import { fill, h, setText } from "../lib/dom.js";
 import { watch } from "../lib/feed.js";
@@ -42,12 +42,15 @@ export async function page({ root, path, query, signal, title }) {
   const state = stateBadge("asleep");
   const since = time(0);
   const labels = h("div", { class: "row" });
+  const role = h("p", { class: "role row", role: "status" });
   const recording = h("p", { class: "recording row", role: "status" });
   const draw = () => {
     const { device } = context;
     setText(name, context.name);
     state.value = stateNow(device);
     since.at = device.live?.since ?? device.last_seen;
+    role.hidden = !device.role;
+    fill(role, ...(device.role ? [h("span", null, t("device.role", { role: device.role })), button(t("device.role.end"), () => endRole(context))] : []));
     const days = device.keeps_sound_days;
     recording.hidden = !days;
     fill(recording, ...(days ? [icon("mic"), h("span", null, t("device.sound-kept", { count: days }))] : []));
@@ -59,6 +62,7 @@ export async function page({ root, path, query, signal, title }) {
     root,
     back(),
     h("div", { class: "page-head" }, h("div", { class: "row" }, name, state, since), labels),
+    role,
     recording,
     h("div", { class: "device-page" },
       tabs(
@@ -73,6 +77,12 @@ export async function page({ root, path, query, signal, title }) {
       ),
       h("aside", { class: "stack", "aria-label": t("device.controls") }, ...controls(context))),
   );
+}
+
+/** @param {Context} context */
+async function endRole(context) {
+  await remove(`${context.path}/role`);
+  await context.read();
 }
 
 function back() {

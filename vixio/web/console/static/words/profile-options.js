@@ -30,6 +30,7 @@ export const OPTIONS = {
     "profiles.option.quiet_hours": "Quiet hours, such as 22:00-07:00",
     "profiles.option.keep_sound_days": "Days to keep recordings of what is said (0: no recording)",
     "profiles.option.context": "What it is told of the moment: addresses and resources, by name",
+    "profiles.option.roles": "Roles it may take by voice: profiles, and what they are called",
   },
   zh: {
     "profiles.option.name": "提供方",
@@ -59,5 +60,6 @@ export const OPTIONS = {
     "profiles.option.quiet_hours": "免打扰时段，例如 22:00-07:00",
     "profiles.option.keep_sound_days": "录音保留天数（0 表示不录音）",
     "profiles.option.context": "对话开始时告诉它的现况：按名称填写地址或 MCP 资源",
+    "profiles.option.roles": "可通过语音切换的角色：角色名与叫法",
   },
 };

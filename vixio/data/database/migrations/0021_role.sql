@@ -1,0 +1,1 @@
+ALTER TABLE devices ADD COLUMN role TEXT REFERENCES profiles (name) ON DELETE SET NULL;
