@@ -160,6 +160,7 @@ RULES = (
     # A kind of tool that needs a library or much code is a package of its own.
     Rule("vixio.tools.a2a", ("vixio.core", "vixio.tools"), (ANY,)),
     Rule("vixio.tools.broker", ("vixio.core", "vixio.tools", "vixio.bus"), (ANY,)),
+    Rule("vixio.tools.home_assistant", ("vixio.core", "vixio.tools"), ("yaml",)),
     Rule("vixio.tools.mcp", ("vixio.core", "vixio.tools"), (ANY,)),
     Rule("vixio.tools.ready", ("vixio.core", "vixio.tools"), (ANY,)),
     Rule("vixio.tools.rest", ("vixio.core", "vixio.tools"), (ANY,)),

@@ -13,8 +13,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-import yaml
-
 from vixio.core.errors import ToolError
 from vixio.core.well_formed import well_formed
 
@@ -27,9 +25,6 @@ MAX_CHARS: Final = 400_000
 _MAX_NAME: Final = 60
 _MAX_NAMES: Final = 8
 """Of one entity or room, with its aliases."""
-
-_LOADER: Final[Any] = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
-"""Reads all values as text: a state may be ``on``, which YAML takes for true."""
 
 _DOORS: Final = frozenset({"door", "garage", "gate"})
 _OPENINGS: Final = frozenset({"door", "garage_door", "opening", "window"})
@@ -115,6 +110,10 @@ def read_entities(answer: str) -> tuple[Entity, ...]:
 
     None if none are exposed. Raises ToolError for an answer of another form.
     """
+    import yaml  # not at the start of every server
+
+    # All values are text: a state may be ``on``, which YAML takes for true.
+    loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     try:
         read = json.loads(answer)
         if read.get("success") is False:  # nothing is exposed
@@ -122,7 +121,7 @@ def read_entities(answer: str) -> tuple[Entity, ...]:
         text = read["result"]
         start = 0 if text.startswith("- ") else text.index("\n- ") + 1
         # Bounded by the text: aliases of YAML are shared, and only text is taken from it.
-        listed = yaml.load(text[start : start + MAX_CHARS], _LOADER)  # noqa: S506 - only text
+        listed = yaml.load(text[start : start + MAX_CHARS], loader)  # noqa: S506 - only text
     except (ValueError, KeyError, AttributeError, TypeError, RecursionError, yaml.YAMLError):
         raise ToolError("failed", "the answer of GetLiveContext is malformed") from None
     if not isinstance(listed, list):
