@@ -17,6 +17,7 @@ from vixio import __version__
 from vixio.cluster.context import ClusterContext
 from vixio.cluster.health import merge_health
 from vixio.composition.a2a import make_a2a
+from vixio.composition.added_tools import AddedTools
 from vixio.composition.api import make_api
 from vixio.composition.choices import Providers
 from vixio.composition.cluster import make_context
@@ -33,6 +34,7 @@ from vixio.composition.ports import (
     make_mqtt,
     xiaozhi_settings,
 )
+from vixio.composition.registry import data_folder
 from vixio.composition.reload import ReadSettings, Reloader, on_hangup, reloaded
 from vixio.composition.run import ServerLog, StopRequest, run, stop_on_signals, warn_of_workers
 from vixio.composition.server_providers import ServerProviders
@@ -136,6 +138,10 @@ class Server:
                 *tool_sources,
             ],
         )
+        self.added_tools = AddedTools(
+            lambda: self.settings, self.tools, self.registry, data_folder(settings)
+        )
+        self._device_services.on_changed = self.added_tools.look_again
         self._shared = SharedServices(self.tools, self.memory)
         self.admission = Admission(
             admission_settings(settings, self.registry),
@@ -321,6 +327,7 @@ class Server:
             await self._operations.ended()
             if self.http is not None:
                 await self.http.stop()
+            await self.added_tools.close()
             await self._shared.close()
             await self._device_services.close()
             await self._context.cluster.close()

@@ -72,6 +72,10 @@ STEPS = (
     Step("access-points revoke", ["--profile", "kitchen"]),
     Step("profiles (alone)"),
     Step("profiles list"),
+    Step("tools add", ["-"], stdin='{"a": {"command": "no-such-program"}}', status=2),
+    Step("tools (alone)"),
+    Step("tools list"),
+    Step("tools remove", ["a"], status=2),  # nothing was added
     Step("devices add", [DEVICE]),
     Step("devices claim", ["123456"], status=2),  # no device waits for that
     Step("devices rename", [DEVICE, "lamp"]),

@@ -33,6 +33,7 @@ from vixio.cli.speech import say, transcribe
 from vixio.cli.talk.command import simulated_device, talk
 from vixio.cli.tokens import tokens
 from vixio.cli.tool_service import tool_service
+from vixio.cli.tools import tools
 from vixio.cli.voices import voices
 from vixio.core.errors import ConfigError, VixioError
 
@@ -124,6 +125,7 @@ main.add_command(say)
 main.add_command(talk)
 main.add_command(transcribe)
 main.add_command(tool_service)
+main.add_command(tools)
 main.add_command(voices)
 
 

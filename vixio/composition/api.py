@@ -73,6 +73,7 @@ def make_api(
             ready=ready,
             drafts=drafts,
             assistant=AssistantSettingsService(app, admission.cluster),
+            tools=app.added_tools.port(),
             feed=device_services.feed,
             turns_written=device_services.caught_up,
             live=device_services.live,

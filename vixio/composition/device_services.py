@@ -75,6 +75,8 @@ class DeviceServices:
         self._host: SessionHost | None = None
         self._tools: ToolRuntime | None = None
         self.moments = Moments(counters, lambda: self._tools.sources if self._tools else ())
+        self.on_changed: Callable[[], None] = lambda: None
+        """Called when names, profiles or added tools may have changed."""
 
     def attach(
         self,
@@ -179,6 +181,7 @@ class DeviceServices:
             self.updates.look_again()
         if self._recorder is not None:
             self._recorder.look_again()
+        self.on_changed()
 
     async def _read_changes(self, after: int | None) -> Past:
         return await self.registry.use(lambda database: read_past(database, after))

@@ -24,6 +24,10 @@ class ApiSection(Section):
     logins_per_minute: int = Field(default=10, ge=1, le=1_000)
     """Failed ones of each address."""
 
+    programs: bool = False
+    """Whether who logs in may add tools that are programs, which run on this machine with the
+    rights of the server, and such in its private network. `vixio tools` always may."""
+
     @property
     def serves_console(self) -> bool:
         """Whether the web console is there, which is a client of the API."""

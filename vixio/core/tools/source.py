@@ -82,11 +82,15 @@ class ToolSource(ABC):
         With a ``scope`` it begins with the scope's kind, so that whoever may name such a source
         cannot give it the name, and so the rights, of one that is for all: ``profile/weather``.
         """
-        self.name = scoped_name(name, scope)
-        self.scope = scope
+        self.for_scope(name, scope)
         self.faults: list[Fault] = []
         """What does not work now; shown by `vixio check`."""
         self._watchers: list[Watcher] = []
+
+    def for_scope(self, name: str, scope: Scope) -> None:
+        """Give it another name and scope, before it is started."""
+        self.name = scoped_name(name, scope)
+        self.scope = scope
 
     @property
     def key(self) -> str:

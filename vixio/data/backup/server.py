@@ -23,7 +23,7 @@ MEMORY: Final = "memory.jsonl"
 FILES: Final = "files/"
 TABLES: Final = "registry/"
 
-KEPT: Final = ("token_secret", "assistant.yaml", "firmware")
+KEPT: Final = ("token_secret", "assistant.yaml", "tools.env", "firmware")
 """What of the data folder goes along: the databases have members of their own."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
 
 from vixio.data.database.audit import AuditTable
@@ -22,6 +22,13 @@ NAME_PATTERN: Final = r"[\w][\w .-]{0,63}"
 RESERVED: Final = "schema"
 """What stands in the place of a name in the API."""
 
+ADDED: Final = "*"
+"""In front of a profile's name: the row of the tools that were added for it. Alone: for all
+devices. No profile has such a name."""
+
+AddedTools = Mapping[str, Mapping[str, Any]]
+"""By the name of the source: its ``type`` and options."""
+
 
 class ProfileRepository:
     """The operations on an open database. ``clock``: milliseconds since 1970.
@@ -37,15 +44,44 @@ class ProfileRepository:
     async def all(self) -> Sequence[ProfileRecord]:
         """Return all profiles, by name."""
         async with self._database.transaction(write=False) as transaction:
-            return await ProfileTable(transaction).all()
+            found = await ProfileTable(transaction).all()
+        return [each for each in found if not each.name.startswith(ADDED)]
 
     async def find(self, name: str) -> ProfileRecord:
         """Return a profile. Raises RegistryError."""
         async with self._database.transaction(write=False) as transaction:
             found = await ProfileTable(transaction).find(name)
-        if found is None:
+        if found is None or name.startswith(ADDED):
             raise unknown(name)
         return found
+
+    async def tools(self) -> Mapping[str, AddedTools]:
+        """Return the tools that were added, by profile; empty: for all devices."""
+        async with self._database.transaction(write=False) as transaction:
+            found = await ProfileTable(transaction).all()
+        return added_tools({each.name: each.content for each in found})
+
+    async def change_tools(
+        self,
+        profile: str,
+        change: Callable[[AddedTools], Awaitable[AddedTools]],
+        actor: str,
+        action: str,
+    ) -> None:
+        """Replace the tools that were added for a profile; empty: for all devices.
+
+        Nobody else writes any while ``change`` runs. Raises RegistryError.
+        """
+        async with self._database.transaction() as transaction:
+            await ProfileVersionTable(transaction).hold()
+            if profile and await ProfileTable(transaction).find(profile) is None:
+                raise unknown(profile)
+            row = f"{ADDED}{profile}"
+            before = await ProfileTable(transaction).find(row)
+            content = await change(before.content if before is not None else {})
+            if len(json.dumps(content)) > MAX_BYTES:
+                raise RegistryError(f"the tools of a profile have at most {MAX_BYTES // 1024} KB")
+            await self._write(transaction, row, content, actor, action)
 
     async def put(self, name: str, content: Mapping[str, Any], actor: str) -> None:
         """Add a profile, or replace it. Raises RegistryError."""
@@ -68,10 +104,11 @@ class ProfileRepository:
             versions = ProfileVersionTable(transaction)
             await versions.hold()
             before = await ProfileTable(transaction).find(name)
-            if before is None:
+            if before is None or name.startswith(ADDED):
                 raise unknown(name)
             await self._keep(versions, before)
             await ProfileTable(transaction).remove(name)
+            await ProfileTable(transaction).remove(f"{ADDED}{name}")
             await versions.add(name, before.content, at, actor, removed=True)
             await versions.shed()
             await AuditTable(transaction).add(at, actor, "profile removed", f"profile:{name}")
@@ -79,10 +116,13 @@ class ProfileRepository:
     async def removed(self) -> Sequence[str]:
         """Return the names of removed profiles that can be restored, the last removed first."""
         async with self._database.transaction(write=False) as transaction:
-            return await ProfileVersionTable(transaction).removed()
+            found = await ProfileVersionTable(transaction).removed()
+        return [each for each in found if not each.startswith(ADDED)]
 
     async def versions(self, name: str) -> Sequence[ProfileVersion]:
         """Return what a profile was after each change, the newest first. Raises RegistryError."""
+        if name.startswith(ADDED):
+            raise unknown(name)
         async with self._database.transaction(write=False) as transaction:
             found = await ProfileVersionTable(transaction).all(name)
             present = None if found else await ProfileTable(transaction).find(name)
@@ -137,6 +177,15 @@ class ProfileRepository:
         """Keep a profile from a backup of an earlier Vixio, which has no versions."""
         if not await versions.last(before.name):
             await versions.add(before.name, before.content, before.changed_at, "")
+
+
+def added_tools(profiles: Mapping[str, Mapping[str, Any]]) -> dict[str, AddedTools]:
+    """Return the added tools among the rows of profiles, by profile; empty: for all devices."""
+    return {
+        name.removeprefix(ADDED): content
+        for name, content in profiles.items()
+        if name.startswith(ADDED) and content
+    }
 
 
 def unknown(name: str) -> NotKnown:

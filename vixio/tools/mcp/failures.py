@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from http import HTTPStatus
-from pathlib import Path
-from types import MappingProxyType
 from urllib.parse import urlsplit
 
 import httpx2
@@ -16,7 +14,7 @@ from pydantic import ValidationError
 from vixio.core.environment_proxy import proxy_for
 from vixio.core.errors import ToolError
 from vixio.tools.home_assistant.home import likely
-from vixio.tools.mcp.config import McpServerConfig
+from vixio.tools.mcp.config import McpServerConfig, missing_program
 from vixio.tools.mcp.connection import McpConnection, one_line
 
 
@@ -57,33 +55,10 @@ def explain_failure(
     return reason
 
 
-_FROM: Mapping[str, str] = MappingProxyType(
-    {
-        "npx": "Node.js (https://nodejs.org)",
-        "node": "Node.js (https://nodejs.org)",
-        "uvx": "uv (pip install uv)",
-        "uv": "uv (pip install uv)",
-        "docker": "Docker (https://docs.docker.com/engine/install)",
-        "deno": "Deno (https://deno.com)",
-        "bunx": "Bun (https://bun.sh)",
-    }
-)
-"""Programs that descriptions of MCP servers name, and what brings them."""
-
-
 def _missing(error: FileNotFoundError, config: McpServerConfig) -> str:
-    program = config.command
     if config.cwd and error.filename == config.cwd:
         return f"there is no folder {config.cwd} (cwd)"
-    if program in _FROM:
-        return f"the program {program} is not installed: it comes with {_FROM[program]}"
-    first, _, rest = program.partition(" ")
-    if rest:
-        args = ", ".join(f'"{each}"' for each in rest.split())
-        return f"there is no program {program!r}: write command: {first} and args: [{args}]"
-    if "/" in program:
-        return f"there is no file {program}, seen from the folder {config.cwd or Path.cwd()}"
-    return f"the program {program} is not installed, or not on the PATH of this server"
+    return missing_program(config.command, config.cwd)
 
 
 def _way(config: McpServerConfig) -> str:

@@ -59,6 +59,8 @@ class McpServerSettings(SourceSettings):
     """Seconds between listings when the server reports no change; 0: none."""
     retries: Retries = 1
     """Of tools annotated as read-only or idempotent."""
+    allow_private: bool = True
+    """Whether the url may lead to this machine or a private network."""
 
     @model_validator(mode="before")
     @classmethod

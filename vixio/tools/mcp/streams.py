@@ -33,6 +33,7 @@ from vixio.core.well_formed import well_formed
 from vixio.tools.bounds import MAX_NAME_CHARS, MAX_TOOLS
 from vixio.tools.mcp.config import STEADY_SECONDS, McpServerConfig
 from vixio.tools.mcp.stderr import StderrLog, stderr_log
+from vixio.tools.rest.network import addresses_of
 
 STREAM_TIMEOUT_S = 300.0
 """Without anything on an HTTP stream, keep-alives included. The SDK's own default."""
@@ -248,8 +249,29 @@ async def _streamable_http(
         yield WatchedStream(reading, ended, sieve), writing
 
 
+class _PublicTransport(httpx2.AsyncHTTPTransport):
+    """Connects to checked addresses of the public internet only, as the tools of REST do."""
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send a request to an address of its host. Raises ToolError for a private one."""
+        url = request.url
+        port = url.port or (443 if url.scheme == "https" else 80)
+        addresses = await addresses_of(url.host, port, allow_private=False)
+        pinned = httpx2.Request(
+            request.method,
+            url.copy_with(host=addresses[0]),
+            headers=request.headers,  # with the Host of the name
+            stream=request.stream,
+            # The certificate is issued for the name.
+            extensions={**request.extensions, "sni_hostname": url.host},
+        )
+        return await super().handle_async_request(pinned)
+
+
 def _transport(config: McpServerConfig) -> httpx2.AsyncHTTPTransport:
     """Return what carries the requests. Raises ToolError for a proxy that cannot be used."""
+    if not config.allow_private:
+        return _PublicTransport()  # a proxy would resolve names itself
     proxy = proxy_for(config.url)
     try:
         if proxy is not None:

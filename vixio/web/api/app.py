@@ -43,6 +43,7 @@ from vixio.web.api.routes import (
     server,
     statistics,
     tokens,
+    tools,
     trials,
     voices,
 )
@@ -69,6 +70,7 @@ RESOURCES: Final = (
     tokens,
     logins,
     assistant,
+    tools,
     server,
 )
 

@@ -22,6 +22,7 @@ from vixio.transports.admission.addresses import Proxies
 from vixio.transports.admission.hosts import HostPolicy
 from vixio.transports.admission.origin import OriginPolicy
 from vixio.web.access.points import AccessPoints
+from vixio.web.api.added_tools import ToolAdding
 from vixio.web.api.assistant_settings import AssistantSettingsPort
 from vixio.web.api.drafts import ProfileDrafts
 from vixio.web.api.pictures import Pictures
@@ -64,6 +65,7 @@ class Ports:
     ready: Callable[[], Awaitable[None]]
     drafts: ProfileDrafts
     assistant: AssistantSettingsPort
+    tools: ToolAdding
     feed: EventFeed
     turns_written: Callable[[], Awaitable[None]]
     live: LiveDevices
