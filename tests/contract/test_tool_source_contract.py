@@ -34,6 +34,7 @@ OPTIONS: dict[str, dict[str, object]] = {
         "tools": [{"name": "tell-joke", "description": "A joke.", "service": "joke"}],
     },
     "builtin": {},
+    "media": {"stations": {"Jazz": "http://127.0.0.1:9/jazz"}},
     "local": {"modules": ["tests.contract.local_tools"]},
     "mcp": {"command": sys.executable, "args": [str(PLAIN_MCP)]},
     "knowledge": {

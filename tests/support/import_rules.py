@@ -58,6 +58,7 @@ SOURCE_SETTINGS = (
     "vixio.tools.broker.settings",
     "vixio.tools.mcp.settings",
     "vixio.tools.ready.settings",
+    "vixio.tools.media.settings",
     "vixio.tools.registry",
     "vixio.tools.rest.settings",
     "vixio.tools.source_settings",
@@ -163,6 +164,11 @@ RULES = (
     Rule("vixio.tools.home_assistant", ("vixio.core", "vixio.tools"), ("yaml",)),
     Rule("vixio.tools.mcp", ("vixio.core", "vixio.tools"), (ANY,)),
     Rule("vixio.tools.ready", ("vixio.core", "vixio.tools"), (ANY,)),
+    Rule(
+        "vixio.tools.media",
+        ("vixio.core", "vixio.tools", "vixio.providers.audio_stream"),
+        (ANY,),
+    ),
     Rule("vixio.tools.rest", ("vixio.core", "vixio.tools"), (ANY,)),
     # Between the two: settings validate the options of sources, and a runtime is made of settings.
     Rule("vixio.tools.from_settings", ("vixio.core", "vixio.tools", "vixio.settings"), PYDANTIC),

@@ -75,6 +75,14 @@ class ProviderUnavailable(ProviderError):
         super().__init__(provider, message, retryable=False, reason=reason)
 
 
+class SoundFailed(VixioError):
+    """A sound cannot be played, or its rest. ``key``: of the message that says why."""
+
+    def __init__(self, key: str, detail: str) -> None:
+        super().__init__(detail)
+        self.key = key
+
+
 class ProviderTimeout(ProviderError):
     """The provider did not answer within ``seconds``."""
 

@@ -25,6 +25,7 @@ Extra = Literal[
     "joe",
     "kokoro",
     "litellm",
+    "media",
     "moonshine",
     "mp3",
     "nats",

@@ -197,7 +197,7 @@ class Pacer(Playout):
         realtime mode: another device would begin to listen between.
         """
         await self.stopped()
-        until_ms = -(-(self.heard_ms() + DROPS_MS) // self._packet_ms) * self._packet_ms
+        until_ms = self.sounded_ms(DROPS_MS)
         if not self._paused or self._stopped or until_ms >= self._sent_ms:
             return
         self._take_back(until_ms)
@@ -370,6 +370,8 @@ class Pacer(Playout):
             packets.append(packet)
             self._pop()
         self._sent += packets
+        while not self._sentences and len(self._sent) > MAX_AHEAD_PACKETS:  # hours of music
+            self._sent.popleft()
         if self._sent_ms == 0:
             self.first_frame_at = time
         await self._send(self._connection.send_audio(packets, self._sent_ms))

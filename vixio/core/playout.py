@@ -58,6 +58,11 @@ class Playout:
             return 0
         return max(0, min(self._sent_ms, round((now() - self._anchor) * 1000)))
 
+    def sounded_ms(self, more_ms: int = 0) -> int:
+        """Return the same in whole packets, as if it were heard ``more_ms`` longer."""
+        packets = -(-(self.heard_ms() + more_ms) // self._packet_ms)
+        return min(self._sent_ms, packets * self._packet_ms)
+
     def sounding_until(self) -> float:
         """Return when the packet that sounds at this moment ends; 0.0 if none does."""
         heard = self.heard_ms()

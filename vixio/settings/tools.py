@@ -11,6 +11,7 @@ from vixio.settings.tool_source import ToolSourceSection
 from vixio.tools.a2a.settings import A2aAgentSettings
 from vixio.tools.broker.settings import BrokerSettings
 from vixio.tools.mcp.settings import ServerName
+from vixio.tools.media.settings import MediaSettings
 from vixio.tools.ready.settings import ReadySettings
 from vixio.tools.rest.settings import OpenApiSettings, RestToolSettings
 
@@ -54,6 +55,8 @@ class ToolsSettings(Section):
     """HTTP services described by OpenAPI documents, by name of the source."""
     broker: BrokerSettings | None = None
     """Tool services on a message broker."""
+    media: MediaSettings | None = None
+    """Music, stories, podcasts and radio."""
     a2a: tuple[A2aAgentSettings, ...] = ()
     """Remote A2A agents, whose skills become tools."""
     sources: tuple[ToolSourceSection, ...] = ()

@@ -77,12 +77,17 @@ def specs_of(settings: Settings) -> Iterator[SourceSpec]:
     for index, agent in enumerate(tools.a2a):
         if agent.enabled:
             yield SourceSpec("a2a", agent.source_name(), f"tools.a2a[{index}]", agent)
-    if tools.broker is not None and tools.broker.enabled:
-        yield SourceSpec("broker", "broker", "tools.broker", tools.broker)
+    for kind, section in (("broker", tools.broker), ("media", tools.media)):
+        if section is not None and section.enabled:
+            yield SourceSpec(kind, kind, f"tools.{kind}", section)
+    yield from _listed(settings)
+
+
+def _listed(settings: Settings) -> Iterator[SourceSpec]:
     for name, server in settings.mcp_servers.items():
         if server.enabled:
             yield SourceSpec("mcp", name, f"mcp_servers.{name}", server)
-    for index, entry in enumerate(tools.sources):
+    for index, entry in enumerate(settings.tools.sources):
         if entry.enabled:
             yield SourceSpec(entry.type, entry.name, f"tools.sources[{index}]", entry.options)
 

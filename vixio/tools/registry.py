@@ -75,6 +75,7 @@ _TYPES: PluginGroup[ToolSourceFactory[Any]] = PluginGroup(
         "a2a": Plugin("vixio.tools.a2a.factory:FACTORY"),
         "ready": Plugin("vixio.tools.ready.source:FACTORY"),
         "builtin": Plugin("vixio.tools.builtin:BUILTIN"),
+        "media": Plugin("vixio.tools.media.source:FACTORY"),
         "local": Plugin("vixio.tools.local:LOCAL"),
         "broker": Plugin("vixio.tools.broker.factory:FACTORY"),
         "mcp": Plugin("vixio.tools.mcp.factory:FACTORY"),

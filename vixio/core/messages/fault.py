@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Self
 
-from vixio.core.errors import ProviderError, ProviderTimeout
+from vixio.core.errors import ProviderError, ProviderTimeout, SoundFailed
 from vixio.core.messages import LOADING, PARTS, REASONS, failure_key, message, reason
 
 
@@ -24,7 +24,7 @@ class Fault:
             return cls("timeout", getattr(error, "reason", ""), getattr(error, "part", ""))
         if isinstance(error, ProviderError):
             return cls(failure_key(error.reason), error.reason, error.part)
-        return cls("failed")
+        return cls(error.key if isinstance(error, SoundFailed) else "failed")
 
     def words(self, language: str) -> str:
         """Return what to say: the reason, if there is one that a user can do something with."""

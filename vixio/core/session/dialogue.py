@@ -105,7 +105,7 @@ class Dialogue:
             )
         )
         cut = partial(self.happen, Input.BARGE_IN, cause="voice")
-        self._voice_over = VoiceOver(policy, self.floor, self._slot, context, cut)
+        self._voice_over = VoiceOver(policy, self.floor, self._slot, context, cut, self._speeches)
         self._kept_turn: UserTurn | None = None
         """What the user said over a speech that is not interruptible; answered behind it."""
 
@@ -147,6 +147,11 @@ class Dialogue:
     def idle(self) -> bool:
         """Whether the user is silent and no reply is made."""
         return self.floor.quiet and self._slot.reply is None and not self._utterances
+
+    @property
+    def sounds(self) -> bool:
+        """Whether a sound is played or held, which nobody need hear to its end."""
+        return self._slot.sounds
 
     @property
     def user_speaking(self) -> bool:
@@ -198,12 +203,7 @@ class Dialogue:
         if happened is not Input.STOP and happened is not Input.HUNG_UP:
             self.endings.go_on()
         actions = self.floor.step(happened)
-        news = True
-        if isinstance(chunk, ListenStart):
-            self.endings.listens()
-            news = self.floor.microphone_on(chunk.mode)
-        elif isinstance(chunk, ListenStop | DeviceAsleep):
-            news = self.floor.microphone_off()
+        news = self._switch(chunk)
         stopped = False
         for action in actions:
             match action:
@@ -224,9 +224,19 @@ class Dialogue:
                 case _:
                     pass
 
+    def _switch(self, chunk: Chunk | None) -> bool:
+        """Take note of the microphone; return whether ``chunk`` is news for the engine."""
+        if isinstance(chunk, ListenStart):
+            self.endings.listens()
+            return self.floor.microphone_on(chunk.mode)
+        if isinstance(chunk, DeviceAsleep):
+            self._speeches.end_sounds()
+        return self.floor.microphone_off() if isinstance(chunk, ListenStop | DeviceAsleep) else True
+
     async def offer(self, handle: SpeechHandle) -> None:
-        """Take a speech of a command: now, or when its time has come."""
-        if handle.priority is Priority.HIGH and not self.floor.quiet and not self._utterances:
+        """Take a speech of a command: now, or when its time has come. A sound gives way to it."""
+        over = handle.priority is Priority.HIGH or self._slot.sounds
+        if over and not self.floor.quiet and not self._utterances:
             await self._say(handle)
         else:
             self._speeches.add(handle)
@@ -254,7 +264,9 @@ class Dialogue:
 
     async def last_sentence(self, ended: Callable[[], None]) -> None:
         """Call ``ended`` when the sentence that sounds has been played; no other follows it."""
-        if self._slot.reply is not None:
+        if self._slot.sounds:
+            ended()
+        elif self._slot.reply is not None:
             self._slot.reply.pacer.end_with_sentence(ended)
 
     async def send_away(self, notice: Alert, reason: str) -> None:
@@ -389,12 +401,16 @@ class Dialogue:
         self._utterances.end(turn_id)
         self._speeches.disturbed(now())
         self._free()
-        if reply is not None and self._speeches.urgent:
+        if reply is not None and self._pressing:
             self._post(lambda: self._replace(reply))
 
+    @property
+    def _pressing(self) -> bool:
+        return self._speeches.urgent or (self._slot.sounds and bool(self._speeches))
+
     async def _replace(self, reply: Reply) -> None:
-        """Let a speech of high priority that waited for the user cut the reply that goes on."""
-        if self._slot.reply is reply and self._speeches.urgent and not self._utterances:
+        """Let a speech that waited for the user, and waits no longer, cut what goes on."""
+        if self._slot.reply is reply and self._pressing and not self._utterances:
             await self._say(self._speeches.pop())
 
     # ── the assistant ────────────────────────────────────────────────────────────────────────

@@ -26,7 +26,7 @@ from vixio.core.log_fields import logged_as
 from vixio.core.messages import message
 from vixio.core.messages.fault import Fault
 from vixio.core.metrics import TurnTimeline
-from vixio.core.pacer import Pacer
+from vixio.core.pacer import DROPS_MS, Pacer
 from vixio.core.session.ahead import AnswerAhead
 from vixio.core.session.emitter import Emitter
 from vixio.core.session.endings import Alert, Endings, apology, explanation
@@ -43,6 +43,9 @@ from vixio.core.transport import DeviceConnection
 from vixio.core.voice_latency import VoiceLatency
 
 _log = logging.getLogger(__name__)
+
+SOUND_S = 366 * 86_400.0
+"""Seconds for which a sound may be waited for: it bounds each wait by itself."""
 
 
 class Reply:
@@ -140,6 +143,11 @@ class Reply:
         return self.speech is not None and self.speech.recurring
 
     @property
+    def sounds(self) -> bool:
+        """Whether a sound is played, and no words."""
+        return self.speech is not None and self.speech.sound is not None
+
+    @property
     def interruptible(self) -> bool:
         """Whether the user's voice may cut it."""
         return self.speech is None or self.speech.interruptible
@@ -223,7 +231,9 @@ class Reply:
             self._record.interrupted(played, cause)
         if self.speech is not None:
             self.speech.follow(None)
-            if self.start.taken or self.speech.question:
+            if self.speech.sound is not None:
+                self.speech.sound.left(self._pacer.sounded_ms(DROPS_MS))
+            elif self.start.taken or self.speech.question:
                 status = SpeechStatus.FAILED if self._failed else SpeechStatus.INTERRUPTED
                 self.speech.end(status, heard)
         if self._task is not None and self._task is not asyncio.current_task():
@@ -279,7 +289,8 @@ class Reply:
         answers = self.speech is None or self.speech.question
         length = ReplyLength(self._settings.max_reply) if answers else None
         try:
-            if not await self._play(stream, timeouts.turn, length):
+            patience = SOUND_S if self.sounds else timeouts.turn
+            if not await self._play(stream, patience, length):
                 self._context.counters.add("turn.too_long")
                 self._misses_words = True
                 words = message("too_long", self._context.language)

@@ -21,7 +21,7 @@ from vixio.core.session.engine import Engine
 from vixio.core.session.reply import Reply
 from vixio.core.session.session_floor import SessionFloor
 from vixio.core.session.settings import SessionSettings
-from vixio.core.session.speech import SpeechHandle, SpeechStatus, SpeechWithdrawn
+from vixio.core.session.speech import Priority, SpeechHandle, SpeechStatus, SpeechWithdrawn
 from vixio.core.session.speech_queue import SpeechQueue
 from vixio.core.session.utterances import Utterances
 from vixio.core.station import StationContext
@@ -30,6 +30,9 @@ from vixio.core.turns.floor import STOP_WINDOW_S, Action, Input
 
 GIVES_WAY = frozenset({"superseded", "continued", "listen", "failed"})
 """Causes for which a speech that was not heard yet is said later: the user speaks."""
+
+GOES_ON = GIVES_WAY | {"replaced", "text", "voice", "wake_word_detected"}
+"""Causes behind which a sound goes on: others than the button and the end of the conversation."""
 
 LISTENS_NEXT = frozenset({Input.ABORT, Input.BUTTON_DOWN})
 """What a device sends that listens then, or may. Not a start of another mode alone: a device may
@@ -76,6 +79,11 @@ class ReplySlot:
     def uninterruptible(self) -> bool:
         """Whether a speech goes on that the user's voice may not cut."""
         return self.reply is not None and self.reply.active and not self.reply.interruptible
+
+    @property
+    def sounds(self) -> bool:
+        """Whether a sound is played or held, which gives way to words."""
+        return self.reply is not None and self.reply.sounds
 
     def start(
         self,
@@ -131,7 +139,7 @@ class ReplySlot:
             if speaking:
                 self.last_cut = reply.pacer
                 await self._stop(reply, by)
-            self._settle(reply, cause)
+            self._settle(reply, "hung up" if by is Input.HUNG_UP else cause)
         return speaking
 
     async def _stop(self, reply: Reply, by: Input | None) -> None:
@@ -172,7 +180,10 @@ class ReplySlot:
         handle = reply.speech
         if handle is None or handle.done:
             return
-        if reply.heard or handle.question or cause not in GIVES_WAY:
+        if handle.sound is not None and cause in GOES_ON:
+            handle.priority = Priority.LOW
+            self._parts.speeches.add(handle)
+        elif reply.heard or handle.question or cause not in GIVES_WAY:
             heard = reply.pacer.heard_text() if reply.heard else ""
             ended = SpeechStatus.DROPPED if cause == "disconnected" else SpeechStatus.INTERRUPTED
             handle.end(SpeechStatus.INTERRUPTED if reply.heard else ended, heard)
@@ -193,6 +204,8 @@ class ReplySlot:
             raise
         finally:
             self._finish(reply)
+        if reply.ends_conversation:
+            parts.speeches.end_sounds()
         if reply.ends_conversation and parts.may_close():
             await parts.endings.settled()
             if self._begun != number:

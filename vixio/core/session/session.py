@@ -129,6 +129,7 @@ class Session:
         self.endings = self._dialogue.endings
         self._swap = EngineSwap(make_engine)
         if session_tools is not None:
+            session_tools.play = lambda sound: self._offer(SpeechHandle.of_sound(sound))
             session_tools.deliver_by(
                 lambda text, items: self._offer(
                     SpeechHandle(text, Priority.LOW, items=items, patient=True)
@@ -225,7 +226,7 @@ class Session:
         """Close the connection (1001) once nobody speaks; ``whole``: once a reply has been heard
         to its end, otherwise the sentence of it that sounds."""
         self._leaving = True
-        if not whole:
+        if not whole or self._dialogue.sounds:
             self._post(lambda: self._dialogue.last_sentence(lambda: self.interrupt("stopping")))
         self._post(self._go_on)
 

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
-from typing import Protocol
+from typing import Protocol, Self
 
 from vixio.core.chunk import Chunk
 from vixio.core.errors import VixioError
@@ -85,6 +85,24 @@ class Script(Protocol):
         ...
 
 
+class Sound(Protocol):
+    """Sound instead of words: music, a story, a station.
+
+    Cut by the user or by another speech, it waits and is played on; what ends it are ``abort``, a
+    cancelled handle and the end of the conversation.
+    """
+
+    title: str
+
+    def chunks(self, turn_id: int) -> AsyncIterator[Chunk]:
+        """Yield its audio from where it was left, and titles as notices. It bounds each wait."""
+        ...
+
+    def left(self, ms: int) -> None:
+        """It was cut when ``ms`` of what :meth:`chunks` gave were heard."""
+        ...
+
+
 class SpeechHandle:
     """A speech on its way: waits for its turn, is played, is over.
 
@@ -121,12 +139,21 @@ class SpeechHandle:
         """Set for a goodbye: the session ends behind it."""
         self.script = script
         """What writes ``text`` when its turn has come; None: it is there."""
+        self.sound: Sound | None = None
+        """What is played; ``text`` is its title then, and not spoken."""
         self.patient = patient
         """Whether it waits for the end of quiet hours, or for the user, rather than be refused."""
         self._outcome: asyncio.Future[SpeechOutcome] | None = None
         self._result: SpeechOutcome | None = None
         self._heard: Callable[[], str] | None = None
         self._on_cancel: Callable[[SpeechHandle], None] | None = None
+
+    @classmethod
+    def of_sound(cls, sound: Sound) -> Self:
+        """Return the handle of a sound, which the history does not keep."""
+        handle = cls(sound.title, remembered=False)
+        handle.sound = sound
+        return handle
 
     @property
     def done(self) -> bool:
@@ -183,6 +210,11 @@ async def spoken(
     speech: SpeechHandle, turn_id: int, engine: Engine, history: History
 ) -> AsyncIterator[Chunk]:
     """Yield what the engine makes of the words. Raises SpeechWithdrawn of a script."""
+    if speech.sound is not None:
+        async with closing(speech.sound.chunks(turn_id)) as chunks:
+            async for chunk in chunks:
+                yield chunk
+        return
     if speech.script is not None:
         speech.text = await speech.script.compose()
     if speech.remembered:

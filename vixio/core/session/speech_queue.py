@@ -12,6 +12,9 @@ MAX_WAITING = 16
 QUIET_S = 2.0
 """Seconds without a voice and without a reply that make a pause for :attr:`Priority.LOW`."""
 
+SOUND_QUIET_S = 3.0
+"""The same before a sound goes on that was cut: a user who has said a wake word may still think."""
+
 
 class SpeechQueue:
     """Pure: time comes in from outside. Higher priorities first, each in the order of arrival."""
@@ -24,12 +27,16 @@ class SpeechQueue:
         return len(self._waiting)
 
     def add(self, handle: SpeechHandle, *, first: bool = False) -> None:
-        """Queue a speech, ``first`` of its priority or last. Over the limit it is dropped."""
+        """Queue a speech, ``first`` of its priority or last; a sound, which may last for hours,
+        behind all words. Over the limit it is dropped."""
         if len(self._waiting) >= MAX_WAITING:
             handle.end(SpeechStatus.DROPPED)
             return
         for index, other in enumerate(self._waiting):
-            if other.priority < handle.priority or (first and other.priority == handle.priority):
+            if handle.sound is not None:
+                continue
+            before = other.priority < handle.priority or other.sound is not None
+            if before or (first and other.priority == handle.priority):
                 self._waiting.insert(index, handle)
                 return
         self._waiting.append(handle)
@@ -62,12 +69,24 @@ class SpeechQueue:
             return None
         if self._waiting[0].priority is not Priority.LOW:
             return -math.inf
-        return self._quiet_since + QUIET_S
+        quiet = QUIET_S if self._waiting[0].sound is None else SOUND_QUIET_S
+        return self._quiet_since + quiet
 
     def take(self, now: float) -> SpeechHandle | None:
         """Return the speech to play now, if any is due."""
         due = self.due
         return self.pop() if due is not None and due <= now else None
+
+    @property
+    def sounds(self) -> bool:
+        """Whether a sound waits to go on."""
+        return any(each.sound is not None for each in self._waiting)
+
+    def end_sounds(self) -> None:
+        """Let no sound go on that waits."""
+        for handle in [each for each in self._waiting if each.sound is not None]:
+            self._waiting.remove(handle)
+            handle.end(SpeechStatus.INTERRUPTED)
 
     def pop(self) -> SpeechHandle:
         """Return the first speech, due or not."""

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from vixio.core.chunk import UserTurn
 from vixio.core.session.reply_slot import ReplySlot
 from vixio.core.session.session_floor import SessionFloor
+from vixio.core.session.speech_queue import SpeechQueue
 from vixio.core.station import StationContext
 from vixio.core.turns.floor import Input
 from vixio.core.turns.interruption import Decision, InterruptionPolicy, Overlap
@@ -16,7 +17,7 @@ from vixio.core.turns.remarks import Remark, remark
 class VoiceOver:
     """Asks a policy while the user speaks, and looks at the words when they are complete.
 
-    ``cut``: ends the speech.
+    ``cut``: ends the speech. ``speeches``: those that wait.
     """
 
     def __init__(
@@ -26,12 +27,14 @@ class VoiceOver:
         slot: ReplySlot,
         context: StationContext,
         cut: Callable[[], Awaitable[None]],
+        speeches: SpeechQueue,
     ) -> None:
         self._policy = policy
         self._floor = floor
         self._slot = slot
         self._context = context
         self._cut = cut
+        self._speeches = speeches
         self._over: int | None = None
         """The newest utterance over a speech that it may end."""
 
@@ -56,7 +59,7 @@ class VoiceOver:
     async def settles(self, turn: UserTurn) -> bool:
         """Take complete words; return whether they were a remark on the speech, and no turn."""
         tools = self._context.session_tools
-        if turn.turn_id != self._over or not turn.understood:
+        if not turn.understood or not (turn.turn_id == self._over or self._speeches.sounds):
             return False
         if tools is not None and tools.awaits_consent:
             return False  # it may be the answer
@@ -64,7 +67,8 @@ class VoiceOver:
         if said is Remark.STOP:
             if self._floor.audible:
                 await self._cut()
-        elif said is Remark.LISTENS and self._floor.audible:
+            self._speeches.end_sounds()
+        elif said is Remark.LISTENS and turn.turn_id == self._over and self._floor.audible:
             self._slot.hold(*self._floor.step(Input.NO_TURN))
         else:
             return False

@@ -8,6 +8,7 @@ from typing import Protocol, TypeVar, cast
 
 from vixio.core.chunk import Chunk, Farewell, Notice, TextDelta
 from vixio.core.errors import ToolError
+from vixio.core.tools.late import Play
 from vixio.core.tools.types import JsonObject, ToolCallResult
 
 T = TypeVar("T")
@@ -20,6 +21,10 @@ class ToolSession(Protocol):
         self, tool_name: str, arguments: JsonObject, context: ToolContext
     ) -> ToolCallResult:
         """Call the device's tool of this name."""
+        ...
+
+    def speaker(self) -> Play:
+        """Return how sounds are played in this session. Raises ToolError."""
         ...
 
     async def instance(self, make: Callable[[ToolContext], object], context: ToolContext) -> object:
@@ -85,6 +90,15 @@ class ToolContext:
         if self.session is None:
             return ToolCallResult.failure(ToolError("not_found", "there is no device here"))
         return await self.session.call_device(tool_name, arguments, self)
+
+    def speaker(self) -> Play:
+        """Return how sounds are played where this is heard. Raises ToolError.
+
+        It may be kept, and used in a pause; the handle that it returns is over with its sound.
+        """
+        if self.session is None:
+            raise ToolError("no_device", "there is no loudspeaker here that could play it")
+        return self.session.speaker()
 
     async def instance(self, make: Callable[[ToolContext], Awaitable[T] | T]) -> T:
         """Return the session's one result of ``make``, made at first use.

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from vixio.core.history import HistoryItem
-    from vixio.core.session.speech import SpeechHandle
+    from vixio.core.session.speech import Sound, SpeechHandle
 
 LATE_CALL = "late_"
 """Prefix of the call ids under which late results stand in the history."""
@@ -43,3 +43,6 @@ class Deferred:
 
 LateDelivery = Callable[[str, "Sequence[HistoryItem]"], "SpeechHandle"]
 """Speaks a text in the next pause of one session; the items stand before it in the history."""
+
+Play = Callable[["Sound"], "SpeechHandle"]
+"""Plays a sound in one session, behind the reply under way."""

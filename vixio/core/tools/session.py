@@ -18,7 +18,7 @@ from vixio.core.tasks import cancel_and_wait
 from vixio.core.tools.arguments import read_arguments
 from vixio.core.tools.confirm import Confirmations
 from vixio.core.tools.context import ToolContext
-from vixio.core.tools.late import LateDelivery
+from vixio.core.tools.late import LateDelivery, Play
 from vixio.core.tools.late_results import LateCall, LateResults
 from vixio.core.tools.limits import Limits
 from vixio.core.tools.source import is_scoped
@@ -54,6 +54,8 @@ class SessionTools:
         self.confirmations = Confirmations()
         self.device_limits = Limits(runtime.settings.source_concurrency)
         self.late = LateResults(runtime.counters)
+        self.play: Play | None = None
+        """How sounds are played here; None: there is no loudspeaker."""
         self._instances: dict[object, asyncio.Future[object]] = {}
         self._made: list[object] = []
         self._closed = False
@@ -133,6 +135,12 @@ class SessionTools:
             # The user was not asked about this one.
             return ToolCallResult.failure(ToolError("denied", f"{tool_name} needs the user's yes"))
         return await self.runtime.run_checked(self, tool, arguments, context)
+
+    def speaker(self) -> Play:
+        """Return how sounds are played in this session. Raises ToolError."""
+        if self.play is None or self._closed:
+            raise ToolError("no_device", "there is no loudspeaker here that could play it")
+        return self.play
 
     async def instance(self, make: Callable[[ToolContext], object], context: ToolContext) -> object:
         """Return the session's own result of ``make``, made at the first call."""

@@ -46,10 +46,14 @@ def load() -> None:
 
 
 class MP3Decoder(FormatDecoder):
-    """Decodes frames of one version and rate; tags and other bytes are skipped."""
+    """Decodes frames of one version and rate; tags and other bytes are skipped.
+
+    ``rest``: what follows frames of another one; it is for another decoder.
+    """
 
     def __init__(self) -> None:
         self._buffer = bytearray()
+        self.rest = b""
         self._first: FrameHeader | None = None
         self._past: deque[bytes] = deque(maxlen=_MAX_PAST)
         self._skip = 0
@@ -84,6 +88,10 @@ class MP3Decoder(FormatDecoder):
             header = self._header(final=final)
             if header is None:
                 likely = parse_header(buffer)
+                if self._changes(likely):
+                    self.rest = bytes(buffer)
+                    buffer.clear()
+                    return found
                 if likely is not None and not final and len(buffer) < likely.size + HEADER_BYTES:
                     return found  # the next header confirms this one
                 if not self._resync(final=final):
@@ -99,6 +107,12 @@ class MP3Decoder(FormatDecoder):
                 if b"Xing" in frame[:44] or b"Info" in frame[:44]:
                     continue  # a table of contents in a frame without sound
             found.append(frame)
+
+    def _changes(self, likely: FrameHeader | None) -> bool:
+        """Whether the stream goes on at another rate, as at the change of a station's programme."""
+        if likely is None or self._first is None or same_stream(self._first, likely):
+            return False
+        return begins_with_frames(self._buffer)
 
     def _header(self, *, final: bool) -> FrameHeader | None:
         header = parse_header(self._buffer)

@@ -16,7 +16,7 @@ from vixio.tools.source_settings import (
     check_name,
 )
 
-TAKEN = RESERVED | {"local", "builtin", "ready", "rest", "openapi", "broker"}
+TAKEN = RESERVED | {"local", "builtin", "media", "ready", "broker", "openapi", "rest"}
 """Names that a server cannot have, because other sources have them by default."""
 
 _TRANSPORTS = {

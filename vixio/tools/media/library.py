@@ -1,0 +1,178 @@
+"""What there is to play: files with their tags, playlists, stations and podcasts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePath
+from typing import Final, Literal
+
+from vixio.tools.media.settings import MediaSettings
+
+Kind = Literal["music", "story", "podcast", "radio"]
+
+SUFFIXES: Final = frozenset({".mp3", ".flac", ".ogg", ".oga", ".wav"})
+LISTS: Final = frozenset({".m3u", ".m3u8", ".pls"})
+
+MAX_FILES: Final = 100_000
+"""Of all folders; a tenth of a gigabyte of names and tags."""
+
+MAX_LIST_BYTES: Final = 1_000_000
+_MAX_LISTED: Final = 5_000
+_MAX_CHARS: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """Something to play. ``place``: a path or an address. ``groups``: names of the folders and
+    playlists that it is in. ``number``: its order in its album. ``trusted``: the operator gave
+    the address, so it may lie in the private network. ``rate``: Hz, 0 if unknown."""
+
+    title: str
+    place: str
+    kind: Kind = "music"
+    artist: str = ""
+    album: str = ""
+    genre: str = ""
+    groups: tuple[str, ...] = ()
+    number: int = 0
+    rate: int = 0
+    trusted: bool = True
+
+    @property
+    def remote(self) -> bool:
+        """Whether it comes over the network."""
+        return self.place.startswith(("http://", "https://"))
+
+    @property
+    def shown(self) -> str:
+        """The words for a screen."""
+        return f"{self.artist} – {self.title}" if self.artist else self.title
+
+
+class Scanner:
+    """Reads folders; tags are read once while a file does not change. Blocking: for a thread."""
+
+    def __init__(self, settings: MediaSettings) -> None:
+        self._settings = settings
+        self._known: dict[str, tuple[tuple[int, float], Item]] = {}
+        self.problem = ""
+        """What could not be read of the folders, one line."""
+
+    def scan(self) -> list[Item]:
+        """Return all that there is now."""
+        settings, known = self._settings, self._known
+        self.problem, self._known = "", {}
+        found: list[Item] = []
+        for kind, folders in (("music", settings.folders), ("story", settings.stories)):
+            for folder in folders:
+                found += self._folder(Path(folder).expanduser(), kind, known)  # type: ignore[arg-type]  # a literal of Kind
+        found += [Item(name, place, "radio") for name, place in settings.stations.items()]
+        found += [Item(name, place, "podcast") for name, place in settings.podcasts.items()]
+        return found
+
+    def _folder(
+        self, root: Path, kind: Kind, known: dict[str, tuple[tuple[int, float], Item]]
+    ) -> list[Item]:
+        if not root.is_dir():
+            self.problem = f"{root} is no folder that can be read"
+            return []
+        items: dict[str, Item] = {}
+        lists: list[Path] = []
+        for path in _files(root):
+            if path.suffix.lower() in LISTS:
+                lists.append(path)
+            elif len(self._known) < MAX_FILES:
+                place = str(path)
+                try:
+                    stat = path.stat()
+                except OSError:
+                    continue
+                mark = (stat.st_size, stat.st_mtime)
+                old = known.get(place)
+                item = old[1] if old and old[0] == mark else _read(path, root, kind)
+                self._known[place] = (mark, item)
+                items[place] = item
+            else:
+                self.problem = f"{root} has more than {MAX_FILES} files: the rest is left out"
+        for path in lists:
+            _add_list(path, kind, items)
+        return list(items.values())
+
+
+def _files(root: Path) -> Iterator[Path]:
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            suffix = PurePath(name).suffix.lower()
+            if not name.startswith(".") and (suffix in SUFFIXES or suffix in LISTS):
+                yield Path(folder, name)
+
+
+def _read(path: Path, root: Path, kind: Kind) -> Item:
+    """Return the item of a file; one without tags is named by its file and folders."""
+    from tinytag import TinyTag, TinyTagException
+
+    groups = path.relative_to(root).parent.parts
+    try:
+        tag = TinyTag.get(path)
+    except (TinyTagException, OSError, ValueError, LookupError, ArithmeticError, TypeError):
+        return Item(_plain(path.stem), str(path), kind, groups=groups)
+    return Item(
+        _plain(tag.title or path.stem),
+        str(path),
+        kind,
+        _plain(tag.artist or ""),
+        _plain(tag.album or ""),
+        _plain(tag.genre or ""),
+        groups,
+        (tag.disc or 0) * 1_000 + (tag.track or 0),
+        tag.samplerate or 0,
+    )
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.replace("_", " ").replace("\0", " ").split())[:_MAX_CHARS]
+
+
+def _add_list(path: Path, kind: Kind, items: dict[str, Item]) -> None:
+    """Give the files of a playlist its name, and add the addresses in it."""
+    try:
+        with path.open("rb") as opened:
+            text = opened.read(MAX_LIST_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return
+    for title, place in entries(text):
+        if not place.startswith(("http://", "https://")):
+            file = os.path.normpath(path.parent / place)
+            if file in items:  # others lie outside of the folders
+                item = items[file]
+                items[file] = replace(item, groups=(*item.groups, path.stem))
+        elif place not in items:
+            items[place] = Item(_plain(title or path.stem), place, "radio", groups=(path.stem,))
+
+
+def entries(text: str) -> list[tuple[str, str]]:
+    """Return titles and places of a playlist: M3U, extended or not, or PLS."""
+    lines = [line.strip() for line in text.lstrip("\ufeff").splitlines()]
+    if any(line.lower() == "[playlist]" for line in lines[:3]):
+        values = dict(_pairs(lines))
+        numbers = sorted(int(key[4:]) for key in values if key[:4] == "file" and key[4:].isdigit())
+        found = [(values.get(f"title{each}", ""), values[f"file{each}"]) for each in numbers]
+        return found[:_MAX_LISTED]
+    found, title = [], ""
+    for line in lines:
+        if line.startswith("#EXTINF:"):
+            title = line.partition(",")[2].strip()
+        elif line and not line.startswith("#"):
+            found.append((title, line))
+            title = ""
+    return found[:_MAX_LISTED]
+
+
+def _pairs(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
+    for line in lines:
+        key, found, value = line.partition("=")
+        if found:
+            yield key.strip().lower(), value.strip()
