@@ -94,8 +94,12 @@ class Player:
     def play(self, items: Sequence[Item], speaker: Play) -> None:
         """Play these instead of what there was."""
         self.stop()
-        self._queue, self._at, self._seconds = items, 0, 0.0
+        self.queue(items)
         self._begin(speaker)
+
+    def queue(self, items: Sequence[Item]) -> None:
+        """Have these before it, from the first on."""
+        self._queue, self._at, self._seconds = items, 0, 0.0
 
     def go_on(self, speaker: Play) -> bool:
         """Play on where it was; return whether there is anything."""

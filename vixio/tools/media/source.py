@@ -21,9 +21,8 @@ from vixio.core.tools.source import Fault, ToolSource
 from vixio.core.tools.types import JsonObject, ToolDefinition, ToolOptions
 from vixio.tools.media import decoding
 from vixio.tools.media.finding import MAX_QUEUE, Index, Wanted
-from vixio.tools.media.library import Item, Scanner
+from vixio.tools.media.library import MAX_FEED_BYTES, Item, Scanner, episodes
 from vixio.tools.media.player import Player
-from vixio.tools.media.podcast import MAX_FEED_BYTES, episodes
 from vixio.tools.media.settings import MediaSettings
 from vixio.tools.media.stream import Stream, fetched
 from vixio.tools.registry import SourceContext, ToolSourceFactory

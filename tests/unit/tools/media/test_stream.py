@@ -12,8 +12,7 @@ from tests.support.radio_server import RadioServer, frames
 from vixio.core.errors import SoundFailed
 from vixio.tools.media import stream as streams
 from vixio.tools.media.decoding import StreamDecoder
-from vixio.tools.media.library import Item
-from vixio.tools.media.podcast import episodes
+from vixio.tools.media.library import Item, episodes
 from vixio.tools.media.stream import MAX_HOPS, Stream, fetched
 from vixio.tools.media.wire import Chunks, Icy
 
