@@ -183,7 +183,7 @@ def _pairs(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def episodes(feed: bytes, podcast: Item) -> list[Item]:
-    """Return those of a feed (RSS 2.0), in its order of the feed, the newest first. Blocking. Raises SoundFailed.
+    """Return those of a feed (RSS 2.0), the newest first. Blocking. Raises SoundFailed.
 
     Their addresses are the feed's, not the operator's.
     """
