@@ -126,6 +126,21 @@ TOOLS = (
         ),
     ),
     Mistake(
+        name="a ready tool that does not exist",
+        story="Mistypes the name of a ready tool.",
+        settings="tools:\n  ready: [news, wether]\n",
+    ),
+    Mistake(
+        name="one ready tool without a list",
+        story="Writes the name of a ready tool where a list belongs.",
+        settings="tools:\n  ready: weather\n",
+    ),
+    Mistake(
+        name="web search without a key",
+        story="Switches web search on, and has no key.",
+        settings=ANY_PORTS + "tools:\n  ready: [search]\n",
+    ),
+    Mistake(
         name="a broker by http",
         story="Gives the address of a broker's web page.",
         settings="tools:\n  broker:\n    url: http://192.168.1.5:8222\n",

@@ -99,10 +99,10 @@ class ReadySettings(SourceSettings):
     @model_validator(mode="before")
     @classmethod
     def _of_list(cls, data: Any) -> Any:  # noqa: ANN401 - what stands in the file
-        if not isinstance(data, list | tuple):
+        if isinstance(data, dict | ReadySettings):
             return data
         found: dict[str, Any] = {}
-        for entry in data:
+        for entry in data if isinstance(data, list | tuple) else [None]:
             given = {entry: {}} if isinstance(entry, str) else entry
             if not isinstance(given, dict) or len(given) != 1:
                 raise ValueError(
