@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from vixio.settings.sections import Seconds, Section
 from vixio.settings.tool_source import ToolSourceSection
@@ -47,7 +47,7 @@ class ToolsSettings(Section):
     """Python files, each a module with tools; relative to the working directory."""
     entry_points: bool = True
     """Use the tools of other installed packages."""
-    ready: ReadySettings = ReadySettings()
+    ready: Annotated[ReadySettings | None, BeforeValidator(lambda given: given or None)] = None
     """Tools that come with Vixio: names, or one with its options as a key."""
     rest: tuple[RestToolSettings, ...] = ()
     """HTTP services, described here."""

@@ -150,11 +150,9 @@ class Dates:
             "day_of_year": wanted.timetuple().tm_yday,
             "feasts": await asyncio.to_thread(_feasts_on, wanted),
         }
-        lunar = await asyncio.to_thread(_lunar_date, wanted)
-        if lunar:
-            told["lunar"] = lunar
-        shown = f"{wanted.isoformat()} {lunar}" if primary(context.language) == "zh" else ""
-        context.show(shown.strip() or wanted.isoformat())
+        told |= await asyncio.to_thread(_lunar_date, wanted)
+        lunar = f" {told.get('lunar', '')}" if primary(context.language) == "zh" else ""
+        context.show(f"{wanted.isoformat()}{lunar}")
         return told
 
 
@@ -195,15 +193,19 @@ def _feasts_on(day: date) -> list[str]:
     return found
 
 
-def _lunar_date(day: date) -> str:
-    """Return the lunar date in Chinese; empty outside of the tables, or without the library."""
+def _lunar_date(day: date) -> JsonObject:
+    """Return the lunar date; nothing outside of the tables, or without the library."""
     try:
         from lunar_python import Solar
     except ImportError:
-        return ""
+        return {}
     if not _FIRST_LUNAR < day.year <= _LAST_LUNAR:
-        return ""
+        return {}
     lunar = Solar.fromYmd(day.year, day.month, day.day).getLunar()
     year, animal = lunar.getYearInGanZhi(), lunar.getYearShengXiao()
     date_, term = f"{lunar.getMonthInChinese()}月{lunar.getDayInChinese()}", lunar.getJieQi()
-    return f"{year}年（{animal}年）{date_}" + (f"，{term}" if term else "")
+    return {
+        "lunar": f"{year}年（{animal}年）{date_}" + (f"，{term}" if term else ""),
+        "lunar_month": abs(lunar.getMonth()),  # that of a leap month is negative
+        "lunar_day": lunar.getDay(),
+    }

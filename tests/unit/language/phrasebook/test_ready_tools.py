@@ -161,4 +161,8 @@ def test_replies() -> None:
     assert (
         matched("zh", "今天农历几号").reply(json.dumps({"lunar": "十月廿一"})) == "今天是十月廿一。"
     )
+    day_of_month = json.dumps({"lunar_day": 21, "lunar_month": 10})
+    assert matched("en", "what is the lunar date").reply(day_of_month) == (
+        "It is day 21 of month 10 in the Chinese calendar."
+    )
     assert matched("zh", "今天农历几号").reply(day) == "我没有农历。"

@@ -47,7 +47,18 @@ def test_values(expression: str, value: str) -> None:
 
 @pytest.mark.parametrize(
     "expression",
-    ["1/0", "10^1001", "0^0", "sqrt(-1)", "log(0)", "101!", "1e999 * 1e999", "5!!!!", "9^9^9^9"],
+    [
+        "1/0",
+        "10^1001",
+        "1.01^1001",
+        "0^0",
+        "sqrt(-1)",
+        "log(0)",
+        "101!",
+        "1e999 * 1e999",
+        "5!!!!",
+        "9^9^9^9",
+    ],
 )
 async def test_what_has_no_value_is_said(expression: str) -> None:
     with pytest.raises(ToolError) as caught:

@@ -81,4 +81,5 @@ async def test_a_date_with_its_lunar_one() -> None:
     assert told["feasts"] == ["chinese new year"]
     leap = await Dates("").about_date(ToolContext(), "2025-07-25")
     assert "闰六月初一" in leap["lunar"]
+    assert (leap["lunar_month"], leap["lunar_day"]) == (6, 1)
     assert "lunar" not in await Dates("").about_date(ToolContext(), "1800-01-01")
