@@ -297,7 +297,9 @@ def test_ready_tools_are_tried_and_leave_the_list(path: Path) -> None:
     assert "calculator is on." in terminal.said
     assert "calendar does not work: calendar: no answer in time" in terminal.said
     assert not any("phrase book cannot use these tools" in line for line in terminal.said)
-    assert valid(answers).tools.ready.weather is not None
+    ready = valid(answers).tools.ready
+    assert ready is not None
+    assert ready.weather is not None
 
 
 def test_ready_tools_by_option_beside_those_that_are_there(path: Path) -> None:
