@@ -118,7 +118,7 @@ def test_every_example_of_settings_loads(page: Path, tmp_path: Path) -> None:
     for number, block in enumerate(blocks(page, "yaml")):
         path = tmp_path / f"{number}.yaml"
         path.write_text(block, encoding="utf-8")
-        load_settings(path, dict.fromkeys(re.findall(r"\$\{(\w+)\}", block), "k"))
+        load_settings(path, dict.fromkeys(re.findall(r"\$\{(\w+)\}", block), "https://k"))
 
 
 def mistake(arguments: str) -> str:

@@ -155,19 +155,26 @@ def suggest(path: KeyPath, data: Mapping[str, Any]) -> str:
         return f" of {section} as long as {section}.name is not set ({owners})"
     if above and last in Settings.model_fields:
         return f": {last!r} is a section, which is not indented"
-    everywhere = {show_path(place): place[-1] for place in _own_keys(Settings, ())}
-    for shown, key in everywhere.items():
-        if key == last:
+    for place in _own_keys(Settings, ()) if _provider_section(path) is None else ():
+        if place[-1] == last:
+            shown = show_path(place)
             where = "" if above else f" Indent it below `{shown.partition('.')[0]}:`"
             return f", did you mean {shown!r}?{where}"
     return f" (known here: {', '.join(known)})" if known else ""
 
 
-def _owners(path: KeyPath, data: Mapping[str, Any]) -> str:
-    """Return which providers have the option at ``path``, for a section that names none."""
+def _provider_section(path: KeyPath) -> type[ProviderSection] | None:
+    """Return the section of which ``path`` is an option; None if that is not one of a provider."""
     section = Settings.model_fields.get(str(path[0]))
     model = submodel(section.annotation) if section is not None else None
     if len(path) != 2 or model is None or not issubclass(model, ProviderSection):
+        return None
+    return model
+
+
+def _owners(path: KeyPath, data: Mapping[str, Any]) -> str:
+    """Return which providers have the option at ``path``, for a section that names none."""
+    if (model := _provider_section(path)) is None:
         return ""
     given = data.get(str(path[0]))
     if not isinstance(given, Mapping) or "name" in given:

@@ -91,7 +91,7 @@ class JsonText:
         if not self._next():
             self._fail("there is nothing in it: paste the JSON of the server's documentation")
         if self._next() not in '{["“”':
-            self._fail("expected JSON in braces, or an address such as https://example.org/mcp")
+            self._fail("expected JSON in braces, or the address of a server")
         found = self._members(self._at, "") if self._next() == '"' else self._value()
         self._skip()
         if self._next() == ",":

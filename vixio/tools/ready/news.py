@@ -43,7 +43,7 @@ class Feed:
     headlines: tuple[str, ...]
 
 
-class News:
+class Headlines:
     """The tool ``get_news``."""
 
     def __init__(self, settings: NewsSettings) -> None:

@@ -58,7 +58,8 @@ class Search:
         if not results and not found.get("answer"):
             raise ToolError(UNAVAILABLE, message("search_none", language))
         said = found.get("answer") or results[0]["text"] or results[0]["title"]
-        context.show("\n".join(each["title"] for each in results[:3]) or said)
+        titles = [each["title"] for each in results[:3]]
+        context.show("\n".join(titles) or said)
         return {**found, "spoken": _cut(said, SAID_CHARS)}
 
     async def look(self) -> bool:

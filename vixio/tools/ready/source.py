@@ -17,7 +17,7 @@ from vixio.core.tools.types import ToolDefinition, ToolOptions
 from vixio.tools.ready.calculator import calculate, convert_units, load_units
 from vixio.tools.ready.dates import Dates
 from vixio.tools.ready.events import Calendar
-from vixio.tools.ready.news import News
+from vixio.tools.ready.news import Headlines
 from vixio.tools.ready.search import Search
 from vixio.tools.ready.settings import ReadySettings
 from vixio.tools.ready.weather import Weather
@@ -34,7 +34,7 @@ class ReadySource(ToolSource):
     def __init__(self, settings: ReadySettings, name: str = SOURCE, time_zone: str = "") -> None:
         """``time_zone``: IANA; empty: this machine's. Raises ConfigError."""
         super().__init__(name)
-        self._asks: dict[str, Weather | News | Calendar | Search] = {}
+        self._asks: dict[str, Weather | Headlines | Calendar | Search] = {}
         self._loads: dict[str, Callable[[], None]] = {}
         self._functions: dict[str, Sequence[Callable[..., Any]]] = {}
         seconds: dict[str, float] = {}
@@ -44,7 +44,7 @@ class ReadySource(ToolSource):
             self._functions["weather"] = [weather.get_weather]
             seconds["weather"] = 2 * settings.weather.timeout
         if settings.news is not None:
-            news = self._asks["news"] = News(settings.news)
+            news = self._asks["news"] = Headlines(settings.news)
             self._functions["news"], self._loads["news"] = [news.get_news], news.load
             seconds["news"] = settings.news.timeout
         if settings.calculator is not None:

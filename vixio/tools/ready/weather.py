@@ -96,7 +96,8 @@ class Weather:
         told["spoken"] = _spoken(told, in_days, language)
         degrees = told.get("now", told)
         shown = degrees.get("temperature", told["high"])
-        context.show(f"{where.name} {shown}°, {message(_sky(degrees['sky']), language)}")
+        sky = message(_sky(degrees["sky"]), language)
+        context.show(f"{where.name} {shown}°, {sky}")
         return told
 
     async def look(self) -> bool:

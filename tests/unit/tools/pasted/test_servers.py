@@ -126,7 +126,7 @@ READ: dict[str, tuple[str, dict[str, tuple[str, dict[str, Any]]]]] = {
 
 MISTAKES: dict[str, tuple[str, str]] = {
     "": ("1:1", "there is nothing in it"),
-    "hello there": ("1:1", "expected JSON in braces, or an address"),
+    "hello there": ("1:1", "expected JSON in braces, or the address"),
     '{"mcpServers": {"a": {"command": "x" "args": []}}}': ("1:37", "a comma is missing here"),
     '{"mcpServers": {\n  "a": {"command": "x",, "args": []}}}': ("2:24", "one comma is too much"),
     '{"mcpServers": {"a": {"command" "x"}}}': ("1:33", 'a colon is missing behind "command"'),

@@ -332,7 +332,7 @@ export const PROBLEMS = [
   ["at most {count} sources are added: remove some first", "最多添加 {count} 个来源，请先移除一些"],
   ["there is no {name} for {whose}: `vixio tools list` shows them", "{whose} 没有“{name}”"],
   ["the tools of a profile have at most {kb} KB", "一个角色的工具最多 {kb} KB"],
-  ["expected JSON in braces, or an address such as https://example.org/mcp", "应为大括号中的 JSON，或地址，例如 https://example.org/mcp"],
+  ["expected JSON in braces, or the address of a server", "应为大括号中的 JSON，或服务器地址"],
   ["there is nothing in it: paste the JSON of the server's documentation", "没有内容：请粘贴服务器文档中的 JSON"],
   ["a comma is missing here, before what follows", "此处缺少逗号"],
   ["one comma is too much here: remove it", "此处多了一个逗号，请删除"],
