@@ -103,3 +103,17 @@ async def test_a_turn_by_voice_is_answered_and_it_goes_on_where_it_was() -> None
         assert len(tone.begun_at) == 2
         assert 4_000 < tone.begun_at[1] < 7_000
         assert running.session.state == "speaking"
+
+
+@on_virtual_time
+async def test_behind_a_wake_word_the_user_has_time_to_speak() -> None:
+    talk, tone = conversation(), Tone()
+    async with talk.running() as running:
+        assert running.session is not None
+        running.session._offer(SpeechHandle.of_sound(tone))
+        await asyncio.sleep(5.0)
+        talk.device.put(Abort("wake_word_detected"))
+        await asyncio.sleep(2.5)
+        assert len(tone.begun_at) == 1
+        await asyncio.sleep(1.5)
+        assert len(tone.begun_at) == 2

@@ -183,6 +183,7 @@ class ReplySlot:
         if handle.sound is not None and cause in GOES_ON:
             handle.priority = Priority.LOW
             self._parts.speeches.add(handle)
+            self._parts.speeches.disturbed(now())  # the user may want to say something
         elif reply.heard or handle.question or cause not in GIVES_WAY:
             heard = reply.pacer.heard_text() if reply.heard else ""
             ended = SpeechStatus.DROPPED if cause == "disconnected" else SpeechStatus.INTERRUPTED
