@@ -107,7 +107,7 @@ class Home:
             ),
             (
                 Line(
-                    "What do my papers say about resetting the boiler?",
+                    "Search my papers for resetting the boiler.",
                     lambda reply, _: (
                         contains(reply.text, "In boiler manual, page 3", "en")
                         and contains(reply.text, "press the red button", "en")
@@ -119,7 +119,7 @@ class Home:
             ),
             (
                 Line(
-                    "Water the plants.",
+                    "Please water the plants.",
                     lambda reply, _: reply.text == "Okay.",
                     "a pasted MCP server is called, and has written down that it did it",
                     "profile",
@@ -154,7 +154,7 @@ class Home:
             ),
             (
                 Line(
-                    "Play Silent Harper.",
+                    "Play the winter morning.",
                     lambda reply, _: TITLE in reply.text,
                     f"the nearest name there is, {TITLE}, is played",
                     "media",
@@ -172,7 +172,7 @@ class Home:
             ),
             (
                 Line(
-                    "What is playing?",
+                    "What is the name of this song?",
                     lambda reply, _: contains(reply.text, "Nothing is playing", "en"),
                     "the word stop has ended the music",
                     "media",

@@ -21,7 +21,7 @@ from vixio.settings import Settings
 from vixio_bench.home_assistant import HomeAssistantService
 from vixio_bench.vendors.ready.service import ReadyService
 
-TITLE: Final = "Silent Harbour"
+TITLE: Final = "Wintry Morning"
 MANUAL: Final = "boiler-manual.pdf"
 PAGES: Final = (
     "Owner's manual of the boiler.",

@@ -6,14 +6,18 @@ import asyncio
 import os
 import sys
 import wave
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from examples.demos import home
+from firmware_test_client import SimulatedDevice
 from tests.e2e.processes import running
 from tests.models.natural_support import BOUND, ROOT, RUN
 from tests.models.needs import needs
+from vixio.cli.demo.conversation import Line, Speak, hold
+from vixio.server import Server
 from vixio.tools.ready import service
 
 pytestmark = [
@@ -44,9 +48,13 @@ async def test_weather_that_is_not_kept_fails(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """All else is as it has to be: the second answer is the same."""
-    lines = home.Home.lines.fget
-    assert lines is not None
-    monkeypatch.setattr(home.Home, "lines", property(lambda self: lines(self)[:2]))
+
+    async def two(
+        app: Server, device: SimulatedDevice, lines: Sequence[Line], wav: Path | None, speak: Speak
+    ) -> int:
+        return await hold(app, device, lines[:2], wav, speak)
+
+    monkeypatch.setattr(home, "hold", two)
     monkeypatch.setattr(service, "MAX_KEPT", 0)
     assert await home.converse(None) == 1
     printed = capsys.readouterr().out
