@@ -7,6 +7,7 @@ import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, cast
 
 from firmware_test_client import DeviceConfig
@@ -31,6 +32,12 @@ NO_GAPS = {"jitter_ms": 5_000, "stall_ms": 60_000}
 
 BOUND_S = 120.0
 """For the start and the end of a server, on a busy machine."""
+
+
+def zone_at(hour: int) -> str:
+    """Return a time zone in which it is this hour now."""
+    west = (datetime.now(UTC).hour - hour + 12) % 24 - 12  # the sign of the names is that of POSIX
+    return f"Etc/GMT{west:+d}"
 
 
 def settings(**sections: dict[str, Any]) -> Settings:

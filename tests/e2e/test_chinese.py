@@ -11,7 +11,7 @@ import pytest
 
 from firmware_test_client import Reply, SimulatedDevice
 from tests.e2e.checks import assert_nothing_wrong
-from tests.e2e.harness import RunningServer, serving, settings
+from tests.e2e.harness import RunningServer, serving, settings, zone_at
 from tests.e2e.test_reminders import heard
 from vixio.testing import ScriptedTTS
 from vixio_bench.vendors.base import Trouble
@@ -58,7 +58,8 @@ async def house(
     async with DashScopeService() as ears:
         asr = {"name": "dashscope", "url": ears.tasks_url, "api_key": KEY}
         config = settings(
-            assistant={"language": language},
+            # At three at night, tomorrow at seven is more than a day away: the answer has the date.
+            assistant={"language": language, "time_zone": zone_at(3)},
             asr=asr,
             devices={KITCHEN: {"name": "厨房"}, HALL: {"name": "客厅"}},
             data={"folder": str(folder), "database": ""},

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 from firmware_test_client import SimulatedDevice
 from tests.e2e.doubles import WaveformASR
-from tests.e2e.harness import RunningServer, serving, settings
+from tests.e2e.harness import RunningServer, serving, settings, zone_at
 from tests.support.waiting import until
 from vixio.core.messages import message
 from vixio.testing import ScriptedAgentBackend, ScriptedTTS, ScriptedVAD
 
 KITCHEN, OFFICE = "02:00:00:00:00:01", "02:00:00:00:00:02"
 LIMIT = message("daily_limit", "de")
-
-
-def noon() -> str:
-    """Return a time zone in which no day begins soon: each day has its own count."""
-    west = datetime.now(UTC).hour - 12  # the sign of these names is that of POSIX
-    return f"Etc/GMT{west:+d}"
 
 
 async def asked(server: RunningServer, device_id: str) -> str:
@@ -30,7 +23,8 @@ async def asked(server: RunningServer, device_id: str) -> str:
 
 async def test_the_limit_holds_for_a_device_whatever_it_does(tmp_path: Path) -> None:
     config = settings(
-        assistant={"daily_turns": 3, "language": "de", "time_zone": noon()},
+        # At noon no day begins soon: each day has its own count.
+        assistant={"daily_turns": 3, "language": "de", "time_zone": zone_at(12)},
         devices={OFFICE: {"daily_turns": 0}},
         data={"folder": str(tmp_path), "database": ""},
     )
