@@ -187,7 +187,14 @@ RULES = (
     Rule("vixio.data.database", ("vixio.core",), ("asyncpg",)),
     Rule(
         "vixio.data.devices",
-        ("vixio.core", "vixio.data.database", "vixio.settings", "vixio.transports.admission"),
+        (
+            "vixio.core",
+            "vixio.data.database",
+            "vixio.data.papers.index",
+            "vixio.data.papers.records",
+            "vixio.settings",
+            "vixio.transports.admission",
+        ),
     ),
     Rule(
         "vixio.data.papers",

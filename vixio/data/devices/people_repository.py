@@ -71,6 +71,7 @@ class PeopleRepository:
             found = await _known(transaction, person)
             await PersonTable(transaction).remove(found.id)
             await _note(transaction, self._clock(), actor, "person removed", found.id, found.name)
+        await self._database.purge()
         return found
 
 

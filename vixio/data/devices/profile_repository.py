@@ -12,6 +12,8 @@ from vixio.data.database.database import Database, Transaction
 from vixio.data.devices.profile_versions import ProfileVersion, ProfileVersionTable
 from vixio.data.devices.records import NotKnown, ProfileRecord, RegistryError
 from vixio.data.devices.tables import ProfileTable
+from vixio.data.papers import index
+from vixio.data.papers.records import owner_of
 
 MAX_BYTES: Final = 64 * 1024
 """Of a profile, as JSON."""
@@ -98,7 +100,7 @@ class ProfileRepository:
             await self._write(transaction, name, content, actor, "profile written")
 
     async def remove(self, name: str, actor: str) -> None:
-        """Remove a profile; its devices have none then. Raises RegistryError."""
+        """Remove a profile with its documents; its devices have none then. Raises RegistryError."""
         at = self._clock()
         async with self._database.transaction() as transaction:
             versions = ProfileVersionTable(transaction)
@@ -109,9 +111,11 @@ class ProfileRepository:
             await self._keep(versions, before)
             await ProfileTable(transaction).remove(name)
             await ProfileTable(transaction).remove(f"{ADDED}{name}")
+            await index.erase(transaction, "owner = :owner", owner=owner_of(profile=name))
             await versions.add(name, before.content, at, actor, removed=True)
             await versions.shed()
             await AuditTable(transaction).add(at, actor, "profile removed", f"profile:{name}")
+        await self._database.purge()
 
     async def removed(self) -> Sequence[str]:
         """Return the names of removed profiles that can be restored, the last removed first."""

@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from vixio.core.facts import person_owner
 from vixio.data.database.database import Transaction, Value
 from vixio.data.devices.records import (
     DeviceLine,
@@ -16,6 +15,8 @@ from vixio.data.devices.records import (
     Standing,
 )
 from vixio.data.devices.token_table import TokenTable
+from vixio.data.papers import index
+from vixio.data.papers.records import owner_of
 
 CODES: Final = "vixio.codes"
 """The lock of everything that gives out or takes back a code."""
@@ -292,6 +293,5 @@ class PersonTable:
 
     async def remove(self, person_id: str) -> None:
         """Remove a person, whom no device belongs to then, with the person's documents."""
-        owner = person_owner(person_id)
-        await self._in.execute("DELETE FROM papers WHERE owner = :owner", owner=owner)
+        await index.erase(self._in, "owner = :owner", owner=owner_of(person=person_id))
         await self._in.execute("DELETE FROM people WHERE id = :id", id=person_id)

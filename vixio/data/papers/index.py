@@ -137,15 +137,25 @@ def _telling(counts: Mapping[str, int]) -> Mapping[str, int]:
     return {term: counts[term] for term in kept}
 
 
-async def tidy(transaction: Transaction, *, erased: bool = False) -> None:
-    """Have the database look after the index, behind many changes.
+async def tidy(transaction: Transaction) -> None:
+    """Have the words of a new document found as soon as those of earlier ones.
 
-    ``erased``: remove what is deleted from the file too, which FTS5 only marks.
+    A GIN index keeps new rows in a list until autovacuum comes; each search reads all of it, 5 ms a
+    word at 4,000 passages.
     """
     if transaction.dialect == "postgresql":
-        await transaction.execute("ANALYZE paper_index, paper_passages, papers")
-    elif erased:
+        await transaction.execute("SELECT gin_clean_pending_list('paper_index_words')")
+
+
+async def erase(transaction: Transaction, which: str, **values: Value) -> int:
+    """Erase documents by a condition; return how many it was.
+
+    FTS5 only marks words as deleted: they are removed from its file too.
+    """
+    gone = await transaction.execute(f"DELETE FROM papers WHERE {which}", **values)  # noqa: S608
+    if gone and transaction.dialect == "sqlite":
         await transaction.execute("INSERT INTO paper_index (paper_index) VALUES ('optimize')")
+    return gone
 
 
 def _tsvector(title: str, words: str) -> str:

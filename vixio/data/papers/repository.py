@@ -219,12 +219,7 @@ class PaperRepository:
 
     async def _erase(self, which: str, **values: Value) -> int:
         async with self._database.transaction() as transaction:
-            gone = await transaction.execute(
-                f"DELETE FROM papers WHERE {which}",  # noqa: S608 - constants
-                **values,
-            )
-            if gone:
-                await index.tidy(transaction, erased=True)
+            gone = await index.erase(transaction, which, **values)
         await self._database.purge()
         return gone
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
 from tests.support.registry_databases import Make
 from vixio.data.database.database import Database
+from vixio.data.devices.repository import DeviceRepository
 from vixio.data.papers.records import EVERYBODY, PaperError, Passage, State, owner_of
 from vixio.data.papers.repository import PaperRepository, index_again
 from vixio.data.papers.words import terms_of, words_of
@@ -136,3 +138,45 @@ async def test_vectors_belong_to_passages_and_models(papers: PaperRepository) ->
     await papers.erase(ANNA)
     with suppress(IndexError):
         assert (await papers.vectors("m", -1, 10))[0] is None
+
+
+async def test_a_person_and_a_profile_take_their_documents_along(
+    papers: PaperRepository, database: Database, tmp_path: Path
+) -> None:
+    registry = DeviceRepository(database)
+    anna = await registry.people.add("Anna", "test")
+    await registry.profiles.put("kitchen", {}, "test")
+    await registry.profiles.put("hall", {}, "test")
+    for owner, words in (
+        (owner_of(person=anna.id), "zyxwohers"),
+        (KITCHEN, "zyxwoits"),
+        (owner_of(profile="hall"), "zyxwostays"),
+    ):
+        await keep(papers, "letter.txt", [f"the {words} letter"], owner)
+
+    def left() -> set[bytes]:
+        words = b"zyxwohers", b"zyxwoits", b"zyxwostays"
+        kept = [each.read_bytes() for each in tmp_path.glob("*") if each.is_file()]
+        return {each for each in words if any(each in content for content in kept)}
+
+    await database.purge()
+    files = any(tmp_path.iterdir())
+    assert len(left()) == 3 or not files
+    await registry.people.remove("Anna", "test")
+    assert left() == {b"zyxwoits", b"zyxwostays"} or not files
+    await registry.profiles.remove("kitchen", "test")
+    assert left() == {b"zyxwostays"} or not files
+    assert [each.owner for each in await papers.all()] == [owner_of(profile="hall")]
+
+
+async def test_the_words_of_a_document_are_in_the_index_itself(
+    papers: PaperRepository, database: Database
+) -> None:
+    """Not in the list of new rows that each search of PostgreSQL would read."""
+    await keep(papers, "a.txt", ["one", "two"])
+    async with database.transaction() as transaction:
+        if transaction.dialect == "postgresql":
+            row = await transaction.fetch_one(
+                "SELECT gin_clean_pending_list('paper_index_words') AS pages"
+            )
+            assert row == {"pages": 0}
