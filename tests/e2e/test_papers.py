@@ -8,12 +8,14 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import pytest
 from aiohttp import web
 
 from firmware_test_client import SimulatedDevice
 from tests.e2e.api_client import Answer, Client, api_server
-from tests.support.paper_files import pdf, word
+from tests.support.paper_files import pdf, site, word
 from vixio.testing import ScriptedAgentBackend, ScriptedASR, ScriptedTTS, ToolUse
+from vixio.tools.rest import network
 from vixio.web.api.scopes import Scope
 
 OCTETS = {"Content-Type": "application/octet-stream"}
@@ -177,6 +179,44 @@ async def test_a_folder_is_followed(tmp_path: Path) -> None:
         (tmp_path / "away/broken.pdf").unlink()
         await asyncio.sleep(0)
         assert await state() == dict.fromkeys(there, "")
+
+
+async def test_a_web_page_comes_from_the_public_internet_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "papers"
+    folder.mkdir()
+    section: dict[str, Any] = {"folders": [{"path": str(folder)}]}
+    with site() as address:
+        async with api_server(tmp_path, papers=section) as api:
+            call = await api.client(Scope.CONVERSATIONS_READ, Scope.CONVERSATIONS_WRITE)
+
+            async def add(path: str) -> Answer:
+                return await call("POST", "/papers/pages", {"address": f"{address}{path}"})
+
+            refused = await add("/guide/stove")
+            assert refused.status == 422
+            assert "not on the public internet: `vixio papers add`" in refused.body["detail"]
+            monkeypatch.setattr(network, "is_public", "127.0.0.1".__eq__)
+            assert "not on the public internet" in (await add("/away")).body["detail"]
+            assert (await add("/cat")).status == 422
+            wrong = await call("POST", "/papers/pages", {"address": "file:///etc/passwd"})
+            assert wrong.status == 422
+            given = await add("/guide/stove")
+            assert (given.status, given.body["origin"]) == (201, f"{address}/guide/stove")
+            # It is no file of a folder, which would have gone when the next one is followed.
+            (folder / "new.txt").write_text("a new file", "utf-8")
+
+            async def names() -> list[str]:
+                papers = (await call("GET", "/papers")).body["papers"]
+                return [each["name"] for each in papers]
+
+            await until(names, lambda found: "new.txt" in found)
+            (folder / "new.txt").unlink()
+            await until(names, lambda found: found == ["stove.html"])
+            question = {"question": "which way does the knob turn"}
+            found = await call("GET", "/papers/search", params=question)
+            assert "copper knob" in found.body["passages"][0]["text"]
 
 
 class EmbeddingService:

@@ -1,9 +1,12 @@
-"""Documents that tests make: PDF by hand, Word by python-docx."""
+"""Documents that tests make: PDF by hand, Word by python-docx; and a site that has some."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Event, Thread
 
 
 def pdf(pages: Sequence[str]) -> bytes:
@@ -71,3 +74,57 @@ def word(parts: Sequence[tuple[str, str]]) -> bytes:
     file = io.BytesIO()
     document.save(file)
     return file.getvalue()
+
+
+HANDBOOK = b"<title>Stove</title><h1>Lighting</h1><p>Turn the copper knob to the left.</p>"
+
+
+@contextmanager
+def site() -> Iterator[str]:
+    """Serve documents, and what is none, at an address of this machine; give that address."""
+    over = Event()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            port = self.server.server_address[1]
+            elsewhere = f"http://127.0.0.2:{port}/guide/stove"
+            status, kind, body, location = {
+                "/guide/stove": (200, "text/html; charset=utf-8", HANDBOOK, ""),
+                "/guide/%E7%83%A4%E7%AE%B1.pdf": (
+                    200,
+                    "application/octet-stream",
+                    pdf(["Cover", "Oven"]),
+                    "",
+                ),
+                "/moved": (302, "", b"", "/guide/stove"),
+                "/round": (302, "", b"", "/round"),
+                "/away": (302, "", b"", elsewhere),
+                "/cat": (200, "image/png", b"PNG", ""),
+                "/large": (200, "text/plain", b"x " * 2**20, ""),
+                "/slow": (200, "text/plain", b"", ""),
+            }.get(self.path, (404, "text/html", b"gone", ""))
+            self.send_response(status)
+            self.send_header("Content-Type", kind)
+            if location:
+                self.send_header("Location", location)
+            self.end_headers()
+            if self.path == "/slow":
+                over.wait(60)
+            try:
+                self.wfile.write(body)
+            except OSError:
+                return  # the client has had enough
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    serving = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    serving.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        over.set()
+        server.shutdown()
+        server.server_close()
+        serving.join()

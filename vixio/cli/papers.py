@@ -74,20 +74,28 @@ def _list(config: Path | None, *, as_json: bool) -> None:
 
 
 @papers.command()
-@click.argument(
-    "files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path)
-)
+@click.argument("files", nargs=-1, required=True)
 @_profile
 @_person
 @click.pass_obj
-def add(config: Path | None, files: tuple[Path, ...], profile: str, person: str) -> None:
-    """Add FILES: PDF, Word (.docx), Markdown, text, HTML. One of the same name is replaced."""
+def add(config: Path | None, files: tuple[str, ...], profile: str, person: str) -> None:
+    """Add FILES: PDF, Word (.docx), Markdown, text, HTML. One of the same name is replaced.
+
+    An address (https://…) is a web page, or a document of the web: it is fetched once.
+    """
+    from vixio.data.papers.records import is_address
+
+    there = click.Path(exists=True, dir_okay=False, path_type=Path)
+    given = [each if is_address(each) else there.convert(each, None, None) for each in files]
     owner = _owner(config, profile, person)
 
     async def added(papers: Papers) -> None:
-        for file in files:
-            content = await asyncio.to_thread(file.read_bytes)
-            paper = await papers.add(owner, file.name, content)
+        for each in given:
+            if isinstance(each, str):
+                paper = await papers.add_page(owner, each, private=True)
+            else:
+                content = await asyncio.to_thread(each.read_bytes)
+                paper = await papers.add(owner, each.name, content)
             pages = f"{paper.pages} pages, " if paper.pages else ""
             click.echo(f"added {paper.name}: {pages}{paper.passages} passages")
 
@@ -120,7 +128,7 @@ def search(config: Path | None, question: str, profile: str, person: str, as_jso
 def remove(config: Path | None, paper: str) -> None:
     """Erase PAPER, a document by its id or its name."""
     gone = _with_papers(config, lambda papers: papers.remove(paper))
-    again = "; it comes again while its file is in the folder" if gone.origin else ""
+    again = "; it comes again while its file is in the folder" if gone.followed else ""
     click.echo(f"erased {gone.name}{again}")
 
 

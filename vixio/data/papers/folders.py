@@ -76,7 +76,7 @@ class PaperFolders:
         Raises PaperError.
         """
         known = [
-            each for each in await self._papers.use(lambda papers: papers.all()) if each.origin
+            each for each in await self._papers.use(lambda papers: papers.all()) if each.followed
         ]
         took, there, unseen = 0.0, set[str](), list[str]()
         for folder in self._folders:

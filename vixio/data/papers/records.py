@@ -42,8 +42,9 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """A document. ``origin``: its path in a folder; empty: it was given. ``digest``: SHA-256 of its
-    content; or size and time of a file. Times are milliseconds since 1970."""
+    """A document. ``origin``: its path in a folder, or the address of a web page; empty: it was
+    given. ``digest``: SHA-256 of its content; or size and time of a file. Times are milliseconds
+    since 1970."""
 
     id: str
     owner: str
@@ -57,6 +58,11 @@ class Paper:
     problem: str
     added_at: int
 
+    @property
+    def followed(self) -> bool:
+        """Whether it is a file of a folder: it comes again while the file is there."""
+        return bool(self.origin) and not is_address(self.origin)
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
@@ -68,6 +74,11 @@ class Found:
     heading: str
     text: str
     score: float
+
+
+def is_address(origin: str) -> bool:
+    """Whether an origin, or what is given to a command, is the address of a web page."""
+    return origin.lower().startswith(("http://", "https://"))
 
 
 def owner_of(*, profile: str = "", person: str = "") -> str:

@@ -18,7 +18,7 @@ from vixio.core.tasks import cancel_and_wait
 from vixio.data.database.database import Database
 from vixio.data.database.link import Link, Operation, Rejected, Unavailable
 from vixio.data.papers.reader import PaperReader
-from vixio.data.papers.records import Found, Paper, PaperError, Passage
+from vixio.data.papers.records import Found, Paper, PaperError, Passage, is_address
 from vixio.data.papers.repository import PaperRepository
 from vixio.data.papers.vectors import Vectors
 from vixio.data.papers.words import terms_of, words_of
@@ -51,6 +51,13 @@ _LOOK_S: Final = 2.0
 """How long a change that another process made may stay unnoticed, at least."""
 
 
+Fetch = Callable[[str, bool], Awaitable[tuple[str, bytes]]]
+"""Returns name and content of the web page at an address. The flag: it may be in a private network.
+
+Raises PaperError.
+"""
+
+
 class PapersUnavailable(PaperError):
     """The database cannot be used at the moment. A retry can help."""
 
@@ -64,6 +71,7 @@ class Papers:
         reader: PaperReader,
         vectors: Vectors | None = None,
         least: float = 0.0,
+        fetch: Fetch | None = None,
     ) -> None:
         self.on_change: Callable[[], None] = lambda: None
         """Called when documents were added or removed, here or by another process."""
@@ -73,6 +81,7 @@ class Papers:
         self._reader = reader
         self._vectors = vectors
         self._least = least
+        self._fetch = fetch
         self._mark = (0, 0)
         self._failures = 0
         self._silent_until = 0.0
@@ -117,15 +126,15 @@ class Papers:
     ) -> Paper:
         """Read a document and have it found, in place of an earlier one of its name and origin.
 
-        Of one from a folder (``origin``) that cannot be read, that is kept, with the reason.
-        Raises PaperError.
+        Of one from a folder (``origin``) that cannot be read, that is kept, with the reason. Of
+        others that raises PaperError.
         """
         digest = digest or hashlib.sha256(content).hexdigest()
         problem, passages = "", list[Passage]()
         try:
             passages = list(await self._reader.read(name, content))
         except PaperError as error:
-            if not origin:
+            if not origin or is_address(origin):
                 raise PaperError(f"{name}: {error}") from None
             problem = str(error)
             _log.warning("document not read", extra={"reason": problem})
@@ -139,6 +148,17 @@ class Papers:
         paper = await self.use(lambda repository: repository.end(paper_id, pages, problem))
         self.look()
         return paper
+
+    async def add_page(self, owner: str, address: str, *, private: bool) -> Paper:
+        """Fetch a web page once, and add it with its address as its origin.
+
+        ``private``: it may be in a private network. Raises PaperError.
+        """
+        if self._fetch is None:
+            raise PaperError("web pages are not fetched here")
+        address = address.partition("#")[0]
+        name, content = await self._fetch(address, private)
+        return await self.add(owner, name, content, address)
 
     async def remove(self, paper: str) -> Paper:
         """Erase a document. Raises PaperError."""

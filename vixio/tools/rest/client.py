@@ -48,9 +48,11 @@ class RestAnswer:
 class RestClient:
     """The connections of one source, pooled by host."""
 
-    def __init__(self, max_connections: int = MAX_CONNECTIONS) -> None:
-        """``max_connections``: open ones to one host; further calls wait."""
+    def __init__(self, max_connections: int = MAX_CONNECTIONS, *, elsewhere: bool = False) -> None:
+        """``max_connections``: open ones to one host; further calls wait. ``elsewhere``: redirects
+        to other hosts are followed, whose addresses are checked too: for requests without keys."""
         self._max_connections = max_connections
+        self._elsewhere = elsewhere
         self._pools: dict[tuple[str, str, int, bool], httpx2.AsyncHTTPTransport] = {}
         self._closed = False
 
@@ -77,7 +79,7 @@ class RestClient:
                 sent = RestRequest(method, urlunsplit(url), request.headers, body)
                 answer = await self._once(sent, url, timeout, private=private)
                 try:
-                    target = _redirected(answer, url)
+                    target = _redirected(answer, url, elsewhere=self._elsewhere)
                     if target is None:
                         yield answer
                         return
@@ -193,14 +195,17 @@ def is_same_service(target: SplitResult, origin: SplitResult) -> bool:
     return schemes == ("http", "https") and ports == (None, None)
 
 
-def _redirected(answer: httpx2.Response, url: SplitResult) -> SplitResult | None:
+def _redirected(
+    answer: httpx2.Response, url: SplitResult, *, elsewhere: bool
+) -> SplitResult | None:
     """Return the target of a redirect, None without one. Raises ToolError for another host."""
     location = answer.headers.get("location", "")
     if answer.status_code not in _SEE_OTHER | _SAME_AGAIN or not location:
         return None
     try:
         target = urlsplit(urljoin(urlunsplit(url), location))
-        if is_same_service(target, url):
+        away = elsewhere and target.scheme in _PORTS and target.hostname and not target.username
+        if away or is_same_service(target, url):
             return target
     except ValueError:
         pass  # no URL: not followed either

@@ -35,13 +35,21 @@ class PaperView(BaseModel):
     name: str
     profile: str = Field(description="Whose devices may search it; empty: not a profile's.")
     person: str = Field(description="The id of whose it is; empty: not a person's.")
-    origin: str = Field(description="Its path in a folder that is followed; empty: it was given.")
+    origin: str = Field(
+        description="Its path in a folder that is followed, or its address; empty: it was given."
+    )
     size: int = Field(description="Bytes.")
     pages: int = Field(description="0: it has none.")
     passages: int
     state: str = Field(description="ready, or failed.")
     problem: str = Field(description="Why it cannot be searched; empty: it can.")
     added_at: int = Field(description="Milliseconds since 1970.")
+
+
+class WebPage(BaseModel):
+    """Where a web page is."""
+
+    address: str = Field(max_length=2_000, pattern=r"^https?://[^\s\x00-\x1f\x7f]+$")
 
 
 class PaperList(BaseModel):
@@ -106,6 +114,23 @@ async def add_paper(
         content = await _received(request, service.ports.papers.max_bytes)
         try:
             paper = await service.ports.papers.add(owner, name, content)
+        except PaperError as error:
+            raise _problem(error, 422) from None
+    await _note(service, who.actor, "document added", paper.id)
+    return _view(paper)
+
+
+async def add_page(
+    service: Service, who: Who, body: WebPage, profile: Filter = "", person: Filter = ""
+) -> PaperView:
+    """Add a web page, or a document of the web, by its address. It is fetched once, from the public
+    internet alone."""
+    owner = await _owner(service, profile, person)
+    if service.uploading.locked():
+        raise too_many("another upload is under way, try again", 5)
+    async with service.uploading:
+        try:
+            paper = await service.ports.papers.add_page(owner, body.address, private=False)
         except PaperError as error:
             raise _problem(error, 422) from None
     await _note(service, who.actor, "document added", paper.id)
@@ -213,6 +238,7 @@ def make_routes() -> Routes:
             }
         },
     )
+    routes.add("POST", "/papers/pages", add_page, write, status=201, errors=(404, 409))
     routes.add("DELETE", "/papers", erase_papers, write, errors=(404, 409))
     routes.add("GET", "/papers/search", search_papers, read, errors=(404, 409))
     routes.add("DELETE", "/papers/{paper}", remove_paper, write, status=204, errors=(404,))

@@ -30,7 +30,7 @@ export function papers(panel, signal) {
   const owner = select([["", t("papers.of.all")]]);
   fill(
     panel,
-    card(t("papers.add"), uploadForm()),
+    card(t("papers.add"), field(t("papers.of"), owner), uploadForm(), addressForm()),
     card(t("papers.try"), searchForm()),
     card(t("papers.list"), names.element, place),
   );
@@ -86,7 +86,7 @@ export function papers(panel, signal) {
   async function erase(each) {
     await confirmed({
       title: t("papers.erase.title", { name: each.name }),
-      text: t(each.origin ? "papers.erase.folder" : "papers.erase.text"),
+      text: t(each.origin && !isAddress(each.origin) ? "papers.erase.folder" : "papers.erase.text"),
       act: t("erase"),
       run: async () => {
         await remove(`/papers/${part(each.id)}`).finally(again);
@@ -114,7 +114,25 @@ export function papers(panel, signal) {
           await again();
         });
       },
-    }, fileField(t("papers.file"), file, { hint: t("papers.file.hint") }), field(t("papers.of"), owner), h("div", { class: "row" }, send));
+    }, fileField(t("papers.file"), file, { hint: t("papers.file.hint") }), h("div", { class: "row" }, send));
+    return form;
+  }
+
+  function addressForm() {
+    const address = h("input", { type: "url", required: true, maxLength: 2000, pattern: "https?://.+", placeholder: "https://", autocomplete: "off" });
+    const send = button(t("papers.fetch"), null, { type: "submit", icon: "download" });
+    const form = h("form", {
+      class: "stack",
+      onsubmit: (/** @type {Event} */ event) => {
+        event.preventDefault();
+        void busy(send, async () => {
+          const found = await request("POST", "/papers/pages", { body: { address: address.value }, query: whose(), timeout: UPLOAD_MS });
+          toast(t("papers.added", { name: found.name }));
+          form.reset();
+          await again();
+        });
+      },
+    }, field(t("papers.address"), address, { hint: t("papers.address.hint") }), h("div", { class: "row" }, send));
     return form;
   }
 
@@ -139,4 +157,9 @@ export function papers(panel, signal) {
     const place = each.page ? t("papers.page", { name: each.document, page: each.page }) : each.document;
     return h("li", { class: "line" }, h("div", { class: "line-main" }, h("span", { class: "line-name" }, place), h("p", { class: "small" }, each.text)));
   }
+}
+
+/** Of a web page, not a path of a folder. @param {string} origin */
+function isAddress(origin) {
+  return /^https?:/i.test(origin);
 }
