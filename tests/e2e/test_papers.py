@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Sequence
 from io import BytesIO
 from pathlib import Path
@@ -13,6 +14,8 @@ from aiohttp import web
 
 from firmware_test_client import SimulatedDevice
 from tests.e2e.api_client import Answer, Client, api_server
+from tests.support.llm_server import Call, LLMServer, calls, text
+from tests.support.model_turns import outputs
 from tests.support.paper_files import pdf, site, word
 from vixio.testing import ScriptedAgentBackend, ScriptedASR, ScriptedTTS, ToolUse
 from vixio.tools.rest import network
@@ -103,6 +106,33 @@ async def test_a_spoken_question_about_a_chinese_pdf(tmp_path: Path) -> None:
             reply = await device.wait_for_reply(after=0)
             assert "按住红色按钮" in reply.text
             assert any("热水器.pdf, 2" in line for line in device.screen)
+
+
+async def test_a_model_gets_the_passage_with_its_document_and_page(tmp_path: Path) -> None:
+    async with LLMServer() as model:
+        agent = {"name": "openai", "model": "m", "base_url": model.base_url}
+        async with api_server(tmp_path, agent=agent) as api:
+            call = await api.client(Scope.CONVERSATIONS_READ, Scope.CONVERSATIONS_WRITE)
+            assert (await give(call, "boiler-manual.pdf", MANUAL)).status == 201
+            sources = {each.name: each for each in api.server.app.tools.sources}
+            await until(lambda: asyncio.sleep(0, sources["documents"].tools()), bool)
+            model.script(
+                calls(Call("1", "search_papers", '{"question": "reset the boiler"}')),
+                text("The manual says on page 3: press the red button."),
+            )
+            async with SimulatedDevice(api.server.device(mode="manual")) as device:
+                reply = await device.type_text("how do I reset it?")
+                assert "page 3" in reply.text
+                assert any("boiler-manual.pdf, 3" in line for line in device.screen)
+        described = json.dumps(model.requests[0]["tools"])
+        assert "search_papers" in described
+        assert "Say in your answer which document it is from, and its page." in described
+        passages = json.loads(outputs(model)[0])["passages"]
+        assert passages[0] == {
+            "document": "boiler-manual.pdf",
+            "page": 3,
+            "text": "Reset. To reset the boiler, press the red button for five seconds.",
+        }
 
 
 async def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:

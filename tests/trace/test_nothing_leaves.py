@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -119,6 +121,47 @@ def test_a_home_is_asked_where_the_settings_name_it(tmp_path: Path) -> None:
         run.process.send_signal(signal.SIGTERM)
         run.process.wait(SECONDS)
     assert set(contacts) == {"192.0.2.7 port 8123"}
+
+
+@pytest.mark.parametrize("embeddings", ["null", "{base_url: 'http://192.0.2.7:8123/v1', model: m}"])
+def test_documents_leave_for_the_embeddings_that_the_settings_name(
+    embeddings: str, tmp_path: Path
+) -> None:
+    """Without such a service a document of a folder is read, and nothing is asked for."""
+    home = PrivateHome(tmp_path)
+    output = tmp_path / "output"
+    port, http_port = free_ports(2)
+    folder = home.work / "papers"
+    folder.mkdir()
+    folder.joinpath("tea.txt").write_text("Tea is in the upper drawer.", "utf-8")
+    home.work.joinpath("vixio.yaml").write_text(
+        f"server: {{port: {port}, http_port: {http_port}}}\n"
+        f"papers: {{folders: [{{path: {folder}}}], embeddings: {embeddings}}}\n",
+        encoding="utf-8",
+    )
+
+    def ready() -> bool:
+        listed = subprocess.run(
+            (VIXIO, "papers", "list", "--json"),
+            cwd=home.work,
+            env=home.environment,
+            capture_output=True,
+            check=False,
+            timeout=SECONDS,
+        ).stdout
+        return b'"ready"' in listed
+
+    with traced(
+        (VIXIO, "serve"), cwd=home.work, environment=home.environment, output=output
+    ) as run:
+        until = time.monotonic() + SECONDS
+        while not ready():
+            assert time.monotonic() < until
+        contacts = [] if embeddings == "null" else run.wait_for(bool, SECONDS)
+        run.process.send_signal(signal.SIGTERM)
+        run.process.wait(SECONDS)
+        contacts = [*contacts, *run.contacts]
+    assert set(contacts) == (set() if embeddings == "null" else {"192.0.2.7 port 8123"})
 
 
 def test_the_benchmark(tmp_path: Path) -> None:
