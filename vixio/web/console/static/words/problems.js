@@ -35,7 +35,7 @@ export const PROBLEMS = [
   ["there is no scope {scope}; these are there: {scopes}", "没有权限 {scope}；可用的有：{scopes}"],
   ["name a scope: {scopes}", "请至少选择一项权限：{scopes}"],
   // documents
-  ["a document belongs to a profile or to a person, not to both", "文件只能属于一个配置或一个用户"],
+  ["a document belongs to a profile or to a person, not to both", "文件只能属于一个角色或一个用户"],
   ["send the document itself, with `Content-Type: {type}`", "请直接发送文件内容，并使用 Content-Type: {type}"],
   ["a document has at most {size} MB (papers.max_file_mb)", "文件最多 {size} MB（papers.max_file_mb）"],
   ["{name}: no PDF that can be read ({error})", "{name}：不是可以读取的 PDF"],

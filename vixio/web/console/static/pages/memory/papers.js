@@ -87,7 +87,7 @@ export function papers(panel, signal) {
     await confirmed({
       title: t("papers.erase.title", { name: each.name }),
       text: t(each.origin && !isAddress(each.origin) ? "papers.erase.folder" : "papers.erase.text"),
-      act: t("erase"),
+      act: t("papers.erase.act"),
       run: async () => {
         await remove(`/papers/${part(each.id)}`).finally(again);
         toast(t("papers.erased", { name: each.name }));
