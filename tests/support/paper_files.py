@@ -86,7 +86,7 @@ def site() -> Iterator[str]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            port = self.server.server_address[1]
+            port = self.connection.getsockname()[1]
             elsewhere = f"http://127.0.0.2:{port}/guide/stove"
             status, kind, body, location = {
                 "/guide/stove": (200, "text/html; charset=utf-8", HANDBOOK, ""),
