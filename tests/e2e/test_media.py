@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,9 +16,11 @@ from firmware_test_client import Reply, SimulatedDevice
 from tests.e2e.checks import assert_nothing_wrong
 from tests.e2e.doubles import WaveformASR
 from tests.e2e.harness import RunningServer, serving, settings
-from tests.support.llm_server import Answer, Call, LLMServer, calls, text
+from tests.e2e.test_reminders import order, settled
+from tests.support.llm_server import Call, LLMServer, calls, text
 from tests.support.media_files import place_of, sound, write_wav
 from tests.support.waiting import until
+from vixio.data.reminders.records import State
 from vixio.testing import ScriptedTTS
 
 RATE = 24_000
@@ -62,12 +65,14 @@ class Bench:
 
 
 @asynccontextmanager
-async def bench(folder: Path, *answers: Answer, **media: object) -> AsyncIterator[Bench]:
+async def bench(
+    folder: Path, sections: dict[str, Any] | None = None, **media: object
+) -> AsyncIterator[Bench]:
+    """``media``: its options; ``sections``: others of the settings, which may take it away."""
     async with LLMServer() as llm:
-        config = settings(
-            agent={"name": "openai", "model": "m", "base_url": llm.base_url},
-            tools={"media": {"folders": [str(folder)], **media}},
-        )
+        given: dict[str, Any] = {"tools": {"media": {"folders": [str(folder)], **media}}}
+        agent = {"name": "openai", "model": "m", "base_url": llm.base_url}
+        config = settings(agent=agent, **{**given, **(sections or {})})
         voice = ScriptedTTS(seconds_per_char=0.01)
         async with (
             serving(config, asr=WaveformASR({}), tts=voice) as server,
@@ -145,6 +150,25 @@ async def test_next_previous_what_and_stop(tmp_path: Path) -> None:
         assert session is not None
         assert not session._dialogue.waiting
         assert len(held.llm.requests) == asked, "no model is needed for it"
+
+
+async def test_a_reminder_comes_in_between(tmp_path: Path) -> None:
+    whole = sound(30.0, RATE)
+    write_wav(tmp_path / "The Long Song.wav", whole, RATE)
+    async with bench(tmp_path) as held:
+        await held.asked("play_media", query="long song")
+        music = await held.music(1, 2.0)
+        await order(held.server, held.device.config.device_id, text="call the bank")
+        again = await held.music(3, 2.0)
+        await held.device.abort()
+        await until(lambda: again.ended, what="the pause", seconds=30)
+        reminder = held.device.replies[2]
+        assert reminder.text == "Reminder: call the bank."
+        assert reminder.played_ms > 100
+        assert [each.state for each in await settled(held.server, 1)] == [State.DELIVERED]
+        assert begins_at(music, whole) == 0
+        missed = begins_at(again, whole) - len(heard(music)) // 2
+        assert missed in (-FRAME, 0, FRAME)
 
 
 async def test_a_message_comes_in_between_and_pieces_follow_without_a_gap(tmp_path: Path) -> None:

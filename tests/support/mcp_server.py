@@ -9,11 +9,19 @@ import asyncio
 import os
 import signal
 import sys
+from base64 import b64encode
+from pathlib import Path
 from typing import Any
 
 from mcp.server.mcpserver import Context, Image, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp.types import ToolAnnotations
+from mcp.types import (
+    AudioContent,
+    BlobResourceContents,
+    EmbeddedResource,
+    ResourceLink,
+    ToolAnnotations,
+)
 
 server = MCPServer("trouble", instructions="For tests.")
 
@@ -74,6 +82,19 @@ def huge(characters: int) -> str:
 def mixed() -> list[Any]:
     """Answer in several kinds."""
     return ["one", Image(data=PNG, format="png"), "two"]
+
+
+@server.tool(structured_output=False)
+def sound(place: str, mime_type: str, kind: str = "audio") -> list[Any]:
+    """Answer with what a file or an address has, as content of a kind."""
+    if kind == "link":
+        link = ResourceLink(type="resource_link", name="A song", uri=place, mime_type=mime_type)
+        return ["Here it is.", link]
+    data = b64encode(Path(place).read_bytes()).decode()
+    if kind == "audio":
+        return ["Here it is.", AudioContent(type="audio", data=data, mime_type=mime_type)]
+    blob = BlobResourceContents(uri="sound://it", blob=data, mime_type=mime_type)
+    return [EmbeddedResource(type="resource", resource=blob)]
 
 
 @server.tool()

@@ -9,7 +9,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from vixio.core.chunk import Chunk, TextDelta
 from vixio.core.device import DeviceProfile
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 
 CLOSE_TIMEOUT = 5.0
 """Seconds that a stateful tool gets for its ``close`` when the session ends."""
+
+NOT_PLAYED: Final = (
+    "the audio is not played: the operator has to switch on tools.media, with its links"
+)
 
 _log = logging.getLogger(__name__)
 
@@ -233,11 +237,29 @@ class TurnTools:
             )
         finally:
             voice.end()
+        if result.sounds:
+            return await self._played(tool, result)
         if result.late is None:
             return result
         written = json.dumps(parsed, ensure_ascii=False)
         call = LateCall(tool, written, call_id, self._context.language)
         return await session.late.accept(call, result.late)
+
+    async def _played(self, tool: ToolDefinition, result: ToolCallResult) -> ToolCallResult:
+        """Have the audio of a result played, and return the result with what becomes of it."""
+        tools = self._session.toolset.definitions()
+        play = next((each.plays for each in tools if each.plays and not each.may_ask), None)
+        told = NOT_PLAYED
+        if play is not None:
+            name = tool.name.replace("_", " ")
+            sounds = [replace(each, title=each.title or name) for each in result.sounds]
+            try:
+                if self._may_act is not None:
+                    await self._may_act()
+                told = await play(sounds, self._context)
+            except ToolError as error:
+                told = f"the audio is not played: {error}"
+        return replace(result, result=f"{result.result or ''}\n[{told}]".lstrip(), sounds=())
 
 
 class _Voice:

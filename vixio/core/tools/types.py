@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -53,6 +53,9 @@ class ToolOptions:
 
 ForProfile = Callable[["ToolDefinition", "DeviceProfile"], "ToolDefinition | None"]
 
+PlaySounds = Callable[[Sequence["SoundPart"], "ToolContext"], Awaitable[str]]
+"""Plays what a tool has returned; gives what the model is told. Raises ToolError."""
+
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class ToolDefinition:
@@ -67,7 +70,7 @@ class ToolDefinition:
     ``for_profile``: returns it as a profile's devices have it; None: they do not have it.
     ``asks``: whether a call (name, arguments) needs the user's yes, where ``options.confirm`` does
     not ask for every one. ``phrases_only``: for the phrase book; a language model has other tools
-    for the same.
+    for the same. ``plays``: plays the audio that any tool of the session returns.
 
     A text parameter may list what users say for it, in groups that a phrase book's template names:
     ``"x-words": {"light": ["Ceiling Lamp"]}``. Other words are allowed.
@@ -84,6 +87,7 @@ class ToolDefinition:
     for_profile: ForProfile | None = None
     asks: Callable[[str, JsonObject], bool] | None = None
     phrases_only: bool = False
+    plays: PlaySounds | None = None
 
     def needs_yes(self, arguments: JsonObject) -> bool:
         """Return whether a call with these arguments runs only after the user's yes."""
@@ -132,6 +136,16 @@ class ImagePart:
 
 
 @dataclass(frozen=True, slots=True)
+class SoundPart:
+    """Audio in a tool's answer: base64 ``data`` of ``mime_type``, or the ``address`` of it."""
+
+    mime_type: str
+    data: str = field(default="", repr=False)
+    address: str = ""
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ToolCallResult:
     """A tool's answer: ``result`` when it succeeded, else ``error`` and its class.
 
@@ -149,6 +163,7 @@ class ToolCallResult:
     retryable: bool = False
     retry_after: float = 0.0
     images: tuple[ImagePart, ...] = ()
+    sounds: tuple[SoundPart, ...] = ()
     late: Deferred | None = None
     spoken: bool = False
     asks: bool = False

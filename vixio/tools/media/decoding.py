@@ -6,7 +6,7 @@ A device encodes what it gets, and has the resampler; here nothing is converted 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Final
 
 from vixio.core.audio import BYTES_PER_SAMPLE
@@ -23,6 +23,9 @@ PIECE_S: Final = 0.6
 
 FIRST_PIECE_S: Final = 0.12
 """The same of the first piece: it is waited for."""
+
+_PIECE_BYTES: Final = 32_768
+"""Of audio in memory, decoded at once: 0.2 s of WAV, 2 s of MP3."""
 
 _RATES: Final = (8_000, 96_000)
 
@@ -75,6 +78,32 @@ class FileDecoder:
         """Free the decoder; one that a thread still uses is freed with it."""
         with suppress(ValueError):
             self._stream.close()
+
+
+class BytesDecoder:
+    """Audio in memory from ``seconds`` on: what lies before is decoded and dropped."""
+
+    def __init__(self, data: bytes, seconds: float = 0.0) -> None:
+        self._pieces = self._decoded(data, seconds)
+
+    def read(self) -> Pcm | None:
+        """Return the next piece; None: it is over. Raises SoundFailed."""
+        return next(self._pieces, None)
+
+    def close(self) -> None:
+        """Free the decoder; one that a thread still uses is freed with it."""
+        with suppress(ValueError):
+            self._pieces.close()
+
+    def _decoded(self, data: bytes, seconds: float) -> Generator[Pcm, None, None]:
+        with closing(StreamDecoder()) as decoder:
+            for at in range(0, len(data) + _PIECE_BYTES, _PIECE_BYTES):
+                piece = data[at : at + _PIECE_BYTES]
+                for pcm, rate in decoder.feed(piece) if piece else decoder.finish():
+                    dropped = min(round(seconds * rate), samples_of(pcm))
+                    seconds -= dropped / rate
+                    if rest := pcm[dropped * BYTES_PER_SAMPLE :]:
+                        yield rest, rate
 
 
 class StreamDecoder:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 from typing import Final, Literal
 from xml.etree import ElementTree
@@ -31,7 +31,8 @@ _MAX_CHARS: Final = 200
 class Item:
     """Something to play. ``place``: a path or an address. ``groups``: names of the folders and
     playlists that it is in. ``number``: its order in its album. ``trusted``: the operator gave
-    the address, so it may lie in the private network. ``rate``: Hz, 0 if unknown."""
+    the address, so it may lie in the private network. ``rate``: Hz, 0 if unknown. ``data``: the
+    audio itself, where a tool has returned it; then it has no place."""
 
     title: str
     place: str
@@ -43,6 +44,7 @@ class Item:
     number: int = 0
     rate: int = 0
     trusted: bool = True
+    data: bytes = field(default=b"", repr=False)
 
     @property
     def remote(self) -> bool:

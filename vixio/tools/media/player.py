@@ -15,7 +15,7 @@ from vixio.core.chunk import AudioOut, Chunk, Notice
 from vixio.core.clock import now
 from vixio.core.errors import SoundFailed
 from vixio.core.streams import closing
-from vixio.tools.media.decoding import FileDecoder, Pcm
+from vixio.tools.media.decoding import BytesDecoder, FileDecoder, Pcm
 from vixio.tools.media.library import Item
 from vixio.tools.media.settings import MediaSettings
 from vixio.tools.media.stream import Stream
@@ -90,6 +90,11 @@ class Player:
     def plays(self) -> bool:
         """Whether it is heard, or will be as soon as the floor is free."""
         return self._handle is not None and not self._handle.done
+
+    @property
+    def held(self) -> int:
+        """Bytes of audio that its queue keeps in memory."""
+        return sum(len(each.data) for each in self._queue)
 
     def play(self, items: Sequence[Item], speaker: Play) -> None:
         """Play these instead of what there was."""
@@ -182,8 +187,12 @@ class Player:
                     yield pcm
             return
         loop = asyncio.get_running_loop()
-        decoder = await loop.run_in_executor(
-            self._threads, FileDecoder, item.place, item.rate, seconds
+        decoder: BytesDecoder | FileDecoder = (
+            BytesDecoder(item.data, seconds)
+            if item.data
+            else await loop.run_in_executor(
+                self._threads, FileDecoder, item.place, item.rate, seconds
+            )
         )
         try:
             while (piece := await loop.run_in_executor(self._threads, decoder.read)) is not None:

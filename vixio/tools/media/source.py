@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import binascii
 import logging
 import random
+from base64 import b64decode
 from collections import OrderedDict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +20,7 @@ from vixio.core.tasks import cancel_and_wait
 from vixio.core.tools.context import ToolContext
 from vixio.core.tools.local import func_to_tool_definition
 from vixio.core.tools.source import Fault, ToolSource
-from vixio.core.tools.types import JsonObject, ToolDefinition, ToolOptions
+from vixio.core.tools.types import JsonObject, SoundPart, ToolDefinition, ToolOptions
 from vixio.tools.media import decoding
 from vixio.tools.media.finding import MAX_QUEUE, Index, Wanted
 from vixio.tools.media.library import MAX_FEED_BYTES, Item, Scanner, episodes
@@ -34,6 +36,9 @@ THREADS: Final = 4
 
 MAX_PLAYERS: Final = 1_000
 """Devices whose place in what they played is remembered."""
+
+MAX_HELD: Final = 64_000_000
+"""Bytes of audio from tools that are kept for all players."""
 
 _MAX_LISTED: Final = 20
 
@@ -156,6 +161,32 @@ class MediaSource(ToolSource):
         self._player(context).play([item], context.speaker())
         return self._told(context, item, 1)
 
+    async def _play_sounds(self, sounds: Sequence[SoundPart], context: ToolContext) -> str:
+        """Play what another tool returned; see :data:`~vixio.core.tools.types.PlaySounds`."""
+        speaker, items = context.speaker(), list[Item]()
+        for each in sounds:
+            try:
+                data = await self._in_thread(b64decode, each.data)
+            except (binascii.Error, ValueError):
+                raise ToolError("failed", "it is not written in base64") from None
+            if not data and not each.address:
+                raise ToolError("failed", "it is empty")
+            title = " ".join(each.title.split())[:100]
+            items.append(Item(title, each.address, "podcast", trusted=False, data=data))
+        player = self._player(context)
+        player.stop()
+        player.queue(items)
+        for other in self._players.values():  # of those that are idle, the oldest give way
+            if sum(one.held for one in self._players.values()) <= MAX_HELD:
+                break
+            if not other.plays and other is not player and other.held:
+                other.queue(())
+        else:
+            player.queue(())
+            raise ToolError("failed", "the server keeps too much audio of tools; try it later")
+        player.play(items, speaker)
+        return "the audio is played behind your next words: do not repeat what it says"
+
     async def find_media(
         self, context: ToolContext, query: str, kind: Wanted = "any"
     ) -> JsonObject:
@@ -242,7 +273,10 @@ class MediaSource(ToolSource):
         if self._settings.links:
             described.append((self.play_link, acts))
         tools = [func_to_tool_definition(each, self.name, options) for each, options in described]
-        return [replace(tool, parameters={"required": [], **tool.parameters}) for tool in tools]
+        tools = [replace(tool, parameters={"required": [], **tool.parameters}) for tool in tools]
+        if self._settings.links:
+            tools[-1] = replace(tools[-1], plays=self._play_sounds)
+        return tools
 
 
 def _data(item: Item) -> JsonObject:

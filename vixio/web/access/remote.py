@@ -19,6 +19,7 @@ from vixio.core.tools.source import Scope, ToolSource
 from vixio.core.tools.types import (
     ImagePart,
     JsonObject,
+    SoundPart,
     ToolCallResult,
     ToolDefinition,
     ToolOptions,
@@ -95,7 +96,8 @@ class RemoteServer(ToolSource):
         match result.status:
             case CommandStatus.DONE:
                 images = tuple(ImagePart(**each) for each in result.value.pop("images"))
-                return ToolCallResult("", images=images, **result.value)
+                sounds = tuple(SoundPart(**each) for each in result.value.pop("sounds", ()))
+                return ToolCallResult("", images=images, sounds=sounds, **result.value)
             case CommandStatus.FAILED:
                 error = ToolError("failed", result.message)
             case CommandStatus.TIMED_OUT:
@@ -126,6 +128,7 @@ async def answer(server: AccessServer, command: Command) -> CommandResult:
             fields = ("success", "result", "error", "error_type", "retryable")
             value: JsonObject = {each: getattr(result, each) for each in fields}
             value["images"] = [asdict(each) for each in result.images]
+            value["sounds"] = [asdict(each) for each in result.sounds]
             return CommandResult(CommandStatus.DONE, value)
     raise ValueError("a tool server has no such command")
 
