@@ -64,6 +64,15 @@ def papers(arguments: Sequence[str]) -> None:
 
 @bench.command(context_settings=_PASSED_ON, add_help_option=False)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def media(arguments: Sequence[str]) -> None:
+    """What playing costs beside speaking, its gaps, and how soon radio begins."""
+    from vixio_bench.media import main
+
+    sys.exit(main(list(arguments)))
+
+
+@bench.command(context_settings=_PASSED_ON, add_help_option=False)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def sets(arguments: Sequence[str]) -> None:
     """What the ready sets understand, how soon they answer, and their memory."""
     from vixio_bench.sets import main

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from firmware_test_client import DeviceConfig, SimulatedDevice
+from tests.support.media_files import sound, write_wav
 from tests.support.private_home import PrivateHome
 from tests.support.servers import free_ports
 from tests.support.trace import Traced, needs_strace, traced
@@ -162,6 +163,41 @@ def test_documents_leave_for_the_embeddings_that_the_settings_name(
         run.process.wait(SECONDS)
         contacts = [*contacts, *run.contacts]
     assert set(contacts) == (set() if embeddings == "null" else {"192.0.2.7 port 8123"})
+
+
+async def test_music_stays_here_and_a_station_is_asked_when_it_is_wanted(tmp_path: Path) -> None:
+    home = PrivateHome(tmp_path)
+    output = tmp_path / "output"
+    write_wav(tmp_path / "music" / "The Long Song.wav", sound(20.0, 24_000), 24_000)
+    port, http_port = free_ports(2)
+    settings = home.work / "vixio.yaml"
+    media = {
+        "folders": [str(tmp_path / "music")],
+        "stations": {"Radio Nina": "http://192.0.2.7:8000/live"},
+    }
+    settings.write_text(
+        f"server: {{port: {port}, http_port: {http_port}}}\n"
+        f"agent: {{name: phrasebook}}\ntools: {{media: {json.dumps(media)}}}\n",
+        encoding="utf-8",
+    )
+    command = (VIXIO, "serve", "--config", str(settings))
+    with traced(command, cwd=home.work, environment=home.environment, output=output) as run:
+        await until(lambda: b"silero" in output.read_bytes(), what="the server", seconds=SECONDS)
+        ota = f"http://127.0.0.1:{http_port}/xiaozhi/ota/"
+        async with SimulatedDevice(DeviceConfig(ota_url=ota)) as device:
+            assert "The Long Song" in (await device.type_text("play the long song")).text
+            await until(
+                lambda: len(device.replies) > 1 and device.replies[1].played_ms > 1_000,
+                what="music",
+                seconds=SECONDS,
+            )
+            assert run.contacts == []
+            assert "Radio Nina" in (await device.type_text("play radio nina")).text
+            await asyncio.to_thread(run.wait_for, bool, SECONDS)
+        run.process.send_signal(signal.SIGTERM)
+        contacts = await asyncio.to_thread(run.wait, SECONDS)
+    assert_quiet(run, [each for each in contacts if "192.0.2.7" not in each], home, output)
+    assert set(contacts) == {"192.0.2.7 port 8000"}
 
 
 def test_the_benchmark(tmp_path: Path) -> None:

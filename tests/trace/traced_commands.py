@@ -128,6 +128,7 @@ STEPS = (
     Step("people remove", ["Anna", "--yes"]),
     Step("restore", ["data.zip"], status=2),  # the data folder is in use
     Step("bench speech", few=True, status=None),
+    Step("bench papers", ["--pages", "400", "--questions", "10"]),
 )
 
 ELSEWHERE = {
@@ -141,6 +142,7 @@ ELSEWHERE = {
 
 UNTRACED = {
     "bench echo": "needs the extra aec, and opens nothing",
+    "bench media": "needs the extra media, and opens a port of this machine",
     "bench sets": "needs the extra joe, and serves: test_nothing_leaves_models.py does that",
     "models get": "asks the hubs for the model that it is given; docs/models.md names them",
     "tool-service": "needs the extra of a broker, and connects to that of its option --url",

@@ -14,7 +14,7 @@ from vixio.cli.commands import main
 WITHOUT_SETTINGS = {
     *("init", "demo", "tool-service"),
     *("bench conversation", "bench echo", "bench load", "bench sets", "bench speech"),
-    *("bench papers", "bench vendors"),
+    *("bench media", "bench papers", "bench vendors"),
     *("models", "models list", "models get", "models verify"),
 }
 """They read none: where models lie, for one, is told by ``--folder``."""
