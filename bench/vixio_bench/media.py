@@ -253,6 +253,7 @@ async def run(options: argparse.Namespace) -> int:
             "mp3": lambda: played(song, threads),
             "wav": lambda: played(noise, threads),
         }
+        await measured(rows["ready"], options.devices, 2.0)  # libraries and memory are there then
         for name in options.only.split(","):
             cost = costs[name] = await measured(rows[name], options.devices, options.seconds)
             _show(
