@@ -27,7 +27,7 @@ from vixio.core.tools.types import JsonObject
 from vixio.settings import Settings
 from vixio.settings.devices import PROVIDERS
 from vixio.settings.key_path import KeyPath, show_path
-from vixio.settings.layer import FILE_NAME, KEYED, SECTIONS, LayerError
+from vixio.settings.layer import FILE_NAME, KEYED, OF_TOOLS, SECTIONS, LayerError
 from vixio.settings.shown import MASK, shown
 from vixio.settings.variables import expanded
 from vixio.web.api.assistant_settings import (
@@ -56,6 +56,9 @@ APPLIED_S: Final = 10.0
 """For all processes to apply it; one that cannot has it in its log."""
 
 _AGAIN_S: Final = 0.1
+
+_OF_OPERATOR: Final = frozenset({"folders", "stories", "allow_private"})
+"""Of music: what reads the disk of the server, or leads into its private network."""
 
 
 class AssistantSettingsService:
@@ -114,7 +117,10 @@ class AssistantSettingsService:
             from vixio.composition.assistant_choices import choices  # imports `vixio setup`
 
             own = self._app.settings.assistant.language
-            return choices(language or own, lambda url: not self._connection(url)[1])
+            programs = self._app.settings.api.programs
+            return choices(
+                language or own, lambda url: not self._connection(url)[1], programs=programs
+            )
 
         return await asyncio.to_thread(found)
 
@@ -184,6 +190,12 @@ class AssistantSettingsService:
             if isinstance(server, Mapping) and {"command", "args", "env", "cwd"} & set(server):
                 words = "only with a url: a program is started by the settings file alone"
                 mistakes.append((f"mcp_servers.{name}", words))
+        sent, had = (_at(each, "tools", "media") for each in (whole, stored))
+        if isinstance(sent, Mapping) and not self._app.settings.api.programs:
+            for key in _OF_OPERATOR:
+                if sent.get(key) and not (isinstance(had, Mapping) and sent[key] == had.get(key)):
+                    words = "only in the settings file, or with api.programs: true"
+                    mistakes.append((f"tools.media.{key}", words))
         if mistakes:
             raise Mistaken(mistakes)
         return whole
@@ -243,7 +255,10 @@ class AssistantSettingsService:
             problem = str(error)
         return AssistantState(
             content=masked(content),
-            in_force={name: in_force[name] for name in SECTIONS},
+            in_force={
+                **{name: in_force[name] for name in SECTIONS},
+                "tools": {name: in_force["tools"][name] for name in OF_TOOLS},
+            },
             fixed=fixed,
             editable=not why_not,
             why_not=why_not,
@@ -262,6 +277,7 @@ class AssistantSettingsService:
             if name in KEYED:
                 value = getattr(settings, name)
                 given = value if isinstance(value, Mapping) else value.model_fields_set
+                given = OF_TOOLS if name == "tools" else given
                 places = [(name, key) for key in given]
             elif name not in settings.model_fields_set:
                 continue

@@ -5,13 +5,16 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping
 from functools import cache
+from importlib.util import find_spec
 from typing import Any, Final
 
 from vixio.cli.setup.choices import EARS, VOICES, Choice
 from vixio.cli.setup.interview import LANGUAGES
 from vixio.cli.setup.pace import LIMIT_S, PAUSE_S, Pace, pace_here
+from vixio.cli.setup.ready import LIBRARIES
 from vixio.cli.setup.services import SERVICES, Service
 from vixio.composition.assistant_install import is_installed, remedy
+from vixio.core.extras import Extra, how_to_install
 from vixio.core.language_tags import covers
 from vixio.language.phrasebook import LANGUAGES as PHRASES
 from vixio.web.api.assistant_settings import Choices, KnownTag, PartChoice, ServiceChoice
@@ -24,8 +27,17 @@ def _pace() -> Pace:
     return pace_here()
 
 
-def choices(language: str, key_known: Callable[[str], bool]) -> Choices:
-    """Return what suits a language. ``key_known``: of a base_url. Blocking: files are read."""
+_LIBRARIES: Final[Mapping[str, tuple[Extra, str]]] = {
+    **{name: ("ready", module) for name, module in LIBRARIES.items()},
+    "media": ("media", "miniaudio"),
+}
+
+
+def choices(language: str, key_known: Callable[[str], bool], *, programs: bool) -> Choices:
+    """Return what suits a language. ``key_known``: of a base_url; ``programs``: of ``api``.
+
+    Blocking: files are read.
+    """
     importlib.invalidate_caches()  # what was installed by another process is found
     pace = _pace()
     ears, voices = ([each for each in every if each.suits(language)] for every in (EARS, VOICES))
@@ -41,6 +53,12 @@ def choices(language: str, key_known: Callable[[str], bool]) -> Choices:
         phrasebook=covers(PHRASES, language),
         preferred={"asr": heard.name, "tts": voices[pace.preferred(voices, heard)].name},
         home_assistant={"url": HOME_ASSISTANT},
+        missing={
+            name: how_to_install(extra)
+            for name, (extra, module) in _LIBRARIES.items()
+            if find_spec(module) is None
+        },
+        programs=programs,
     )
 
 

@@ -23,6 +23,9 @@ _REFERENCE: Final = re.compile(r"\$\{[A-Za-z_]\w*\}")
 _OPEN: Final = "extra_body"
 """Usually no secret; what is one below it has a key that says so."""
 
+_LINKS: Final = "addresses"
+"""Of calendars: whoever has such an address reads the calendar."""
+
 _PLAIN: Final = "assistant"
 """A section of texts for people, without secrets."""
 
@@ -117,7 +120,8 @@ def _changed(value: Any, leaf: Leaf, change: Change) -> Any:  # noqa: ANN401 - J
         own = {
             str(key): json.dumps(each)
             for key, each in value.items()
-            if key == "name" or (_ADDRESS.search(str(key)) and isinstance(each, str | list))
+            if key == "name"
+            or (key != _LINKS and _ADDRESS.search(str(key)) and isinstance(each, str | list))
         }
         if own:
             leaf = replace(leaf, where={**leaf.where, **own}, below=())
@@ -133,5 +137,7 @@ def _changed(value: Any, leaf: Leaf, change: Change) -> Any:  # noqa: ANN401 - J
 
 
 def _at(leaf: Leaf, key: str, value: object) -> Leaf:
-    hidden = leaf.hidden or (key != _OPEN and hides(str(key), value, declared=True))
+    hidden = (
+        leaf.hidden or key == _LINKS or (key != _OPEN and hides(str(key), value, declared=True))
+    )
     return replace(leaf, path=(*leaf.path, key), below=(*leaf.below, key), hidden=hidden)

@@ -12,11 +12,12 @@ from typing import Protocol
 
 from vixio.core.errors import VixioError
 from vixio.settings import Settings
+from vixio.settings.layer import OF_TOOLS
 
 _log = logging.getLogger(__name__)
 
 RELOADED = ("assistant", "devices", "vad", "asr", "agent", "tts", "mcp_servers")
-"""The sections that take effect without a restart."""
+"""The sections that take effect without a restart; of ``tools`` also :data:`OF_TOOLS`."""
 
 
 class Reloadable(Protocol):
@@ -33,21 +34,23 @@ class ReadSettings(Protocol):
 
 def reloaded(current: Settings, read: Settings) -> Settings:
     """Return ``current`` with the reloaded sections of ``read``; log which others differ."""
+    own = {each: getattr(read.tools, each) for each in OF_TOOLS}
+    tools = current.tools.model_copy(update=own)
     others = [
         key
         for key in Settings.model_fields
-        if key not in RELOADED and getattr(current, key) != getattr(read, key)
+        if key not in RELOADED
+        and (tools if key == "tools" else getattr(current, key)) != getattr(read, key)
     ]
     if others:
         _log.warning("changed settings need a restart", extra={"sections": ", ".join(others)})
     given = {key for key in current.model_fields_set if key not in RELOADED}
     merged = Settings.model_construct(
         given | {key for key in read.model_fields_set if key in RELOADED},
-        **{
-            key: getattr(read if key in RELOADED else current, key) for key in Settings.model_fields
-        },
+        **{key: getattr(read if key in RELOADED else current, key) for key in Settings.model_fields}
+        | {"tools": tools},
     )
-    return merged.of_origin(current.origin.renewed(read.origin, RELOADED))
+    return merged.of_origin(current.origin.renewed(read.origin, (*RELOADED, "tools")))
 
 
 class Reloader:

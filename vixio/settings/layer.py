@@ -1,7 +1,7 @@
 """What is changed in the browser: `assistant.yaml` in the data folder, below the settings file.
 
-Of ``assistant`` and ``mcp_servers`` single keys, else whole sections. What the settings file has
-wins.
+Of ``assistant``, ``mcp_servers`` and ``tools`` single keys, else whole sections. What the settings
+file has wins.
 """
 
 from __future__ import annotations
@@ -19,10 +19,13 @@ from vixio.settings.key_path import KeyPath
 
 FILE_NAME: Final = "assistant.yaml"
 
-SECTIONS: Final = ("assistant", "vad", "asr", "agent", "tts", "mcp_servers")
+SECTIONS: Final = ("assistant", "vad", "asr", "agent", "tts", "mcp_servers", "tools")
 
-KEYED: Final = ("assistant", "mcp_servers")
+KEYED: Final = ("assistant", "mcp_servers", "tools")
 """Of these a key may stand in either file."""
+
+OF_TOOLS: Final = ("ready", "media")
+"""The keys of ``tools`` that are changed in the browser."""
 
 
 _KEYS: Final = "expected a mapping (`key: value` lines)"
@@ -68,6 +71,9 @@ def below(sections: Mapping[str, Any], content: Any) -> tuple[dict[str, Any], se
             continue
         if name in KEYED and not isinstance(value, Mapping):
             raise LayerError(f"{name}: {_KEYS}", [(name, _KEYS)])
+        if name == "tools" and (others := [key for key in value if key not in OF_TOOLS]):
+            message = f"this is not changed here, but only {', '.join(OF_TOOLS)}"
+            raise LayerError(f"tools.{others[0]}: {message}", [(f"tools.{others[0]}", message)])
         if given is None:
             found[name] = value
             taken.add((name,))

@@ -21,15 +21,19 @@ from vixio.tools.local import LocalSettings
 from vixio.tools.registry import SourceContext, resolve
 from vixio.tools.rest.settings import RestSettings
 
+_EXCHANGED = frozenset({"mcp", "ready", "media"})
+
 
 @dataclass(frozen=True, slots=True)
 class SourceSpec:
-    """One source of the settings. ``place``: its key path, for messages."""
+    """One source of the settings. ``place``: its key path, for messages. ``trusted``: whether the
+    operator gave the options, and not a user of the console, who reaches the internet alone."""
 
     type: str
     name: str
     place: str
     options: BaseModel
+    trusted: bool = True
 
 
 def make_runtime(
@@ -69,7 +73,8 @@ def specs_of(settings: Settings) -> Iterator[SourceSpec]:
     )
     yield SourceSpec("local", "local", "tools", local)
     if tools.ready:
-        yield SourceSpec("ready", "ready", "tools.ready", tools.ready)
+        trusted = _by_operator(settings, "ready")
+        yield SourceSpec("ready", "ready", "tools.ready", tools.ready, trusted)
     if tools.rest:
         yield SourceSpec("rest", "rest", "tools.rest", RestSettings(tools=tools.rest))
     for name, service in tools.openapi.items():
@@ -77,10 +82,18 @@ def specs_of(settings: Settings) -> Iterator[SourceSpec]:
     for index, agent in enumerate(tools.a2a):
         if agent.enabled:
             yield SourceSpec("a2a", agent.source_name(), f"tools.a2a[{index}]", agent)
-    for kind, section in (("broker", tools.broker), ("media", tools.media)):
-        if section is not None and section.enabled:
-            yield SourceSpec(kind, kind, f"tools.{kind}", section)
+    if tools.broker is not None and tools.broker.enabled:
+        yield SourceSpec("broker", "broker", "tools.broker", tools.broker)
+    if tools.media is not None and tools.media.enabled:
+        trusted = _by_operator(settings, "media")
+        yield SourceSpec("media", "media", "tools.media", tools.media, trusted)
     yield from _listed(settings)
+
+
+def _by_operator(settings: Settings, key: str) -> bool:
+    """Whether a key of ``tools`` is the operator's, or console users may do as much."""
+    in_console = {("tools",), ("tools", key)} & settings.origin.console
+    return settings.api.programs or not in_console
 
 
 def _listed(settings: Settings) -> Iterator[SourceSpec]:
@@ -95,12 +108,12 @@ def _listed(settings: Settings) -> Iterator[SourceSpec]:
 def changed_sources(
     before: Settings, after: Settings, runtime: ToolRuntime
 ) -> tuple[Sequence[str], Sequence[ToolSource]]:
-    """Return which sources of MCP servers end after a change of the settings, and new ones.
+    """Return which sources end after a change of the settings, and new ones.
 
-    Raises ConfigError.
+    Those of MCP servers, ready tools and music: of the others nothing changes. Raises ConfigError.
     """
     old, new = (
-        {spec.name: spec for spec in specs_of(each) if spec.type == "mcp"}
+        {spec.name: spec for spec in specs_of(each) if spec.type in _EXCHANGED}
         for each in (before, after)
     )
     gone = [name for name, spec in old.items() if new.get(name) != spec]
@@ -123,7 +136,7 @@ def make_sources(specs: Iterable[SourceSpec], context: SourceContext) -> list[To
                 f"{spec.place} and {places[spec.name]} are both named {spec.name}: change one"
             )
         places[spec.name] = spec.place
-        own = replace(context, name=spec.name, place=spec.place)
+        own = replace(context, name=spec.name, place=spec.place, trusted=spec.trusted)
         try:
             sources.append(resolve(spec.type).create(spec.options, own))
         except ConfigError as error:

@@ -47,7 +47,8 @@ class SourceContext:
     ``name``: of the source, from the settings. ``place``: the key path of its options, for
     messages. ``time_zone``: IANA name of the zone that users
     mean, empty for the machine's own. ``facts``: what is remembered about users, None for a store
-    of the source's own.
+    of the source's own. ``trusted``: whether the operator gave the options, whose addresses may lie
+    in the private network.
     """
 
     name: str
@@ -55,6 +56,7 @@ class SourceContext:
     facts: FactStore | None = None
     counters: Counters = field(default_factory=Counters)
     place: str = ""
+    trusted: bool = True
 
 
 @dataclass(frozen=True)

@@ -93,3 +93,17 @@ def test_a_variable_is_for_the_service_alone() -> None:
         {"agent": {"name": "openai", "token": "***"}},
     ):
         assert restored(other, {}, known)[1]
+
+
+def test_addresses_of_calendars_and_keys_of_a_search_are_secrets() -> None:
+    calendars = {"addresses": ["https://c.test/a", "https://c.test/b"]}
+    search = {"service": "searxng", "base_url": "https://s.test", "api_key": "k-1"}
+    stored = {"tools": {"ready": {"calendar": calendars, "search": search}}}
+    shown = masked(stored)
+    assert shown["tools"]["ready"]["calendar"] == {"addresses": ["***", "***"]}
+    assert shown["tools"]["ready"]["search"]["api_key"] == "***"
+    assert restored(shown, stored, nothing) == (stored, [])
+    assert secrets(stored) == {*calendars["addresses"], "k-1"}
+    shown["tools"]["ready"]["search"]["base_url"] = "https://elsewhere.test"
+    _, mistakes = restored(shown, stored, nothing)
+    assert [place for place, _ in mistakes] == ["tools.ready.search.api_key"]

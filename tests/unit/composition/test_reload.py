@@ -121,3 +121,16 @@ def test_only_some_sections_change_without_a_restart(caplog: pytest.LogCaptureFi
     assert merged.assistant.place == "Berlin"
     assert (merged.output, merged.server) == (current.output, current.server)
     assert vars(caplog.records[0])["sections"] == "server, output"
+
+
+def test_of_the_tools_only_those_that_come_along_change(caplog: pytest.LogCaptureFixture) -> None:
+    current = Settings.model_validate({"tools": {"ready": ["dates"], "builtin": False}})
+    read = Settings.model_validate({"tools": {"ready": ["news"], "media": {}}})
+    merged = reloaded(current, read)
+    assert (merged.tools.ready, merged.tools.media) == (read.tools.ready, read.tools.media)
+    assert merged.tools.builtin is False
+    assert vars(caplog.records[0])["sections"] == "tools"
+    caplog.clear()
+    same = Settings.model_validate({"tools": {"builtin": False}})
+    assert reloaded(current, same).tools.ready is None
+    assert not caplog.records

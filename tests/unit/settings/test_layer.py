@@ -94,6 +94,7 @@ def test_where_nothing_is_kept_or_nodes_are_many_it_is_not_read(
     [
         ("tts: {name: piper", {"": "["}),
         ("output: {frame_ms: 20}", {"output": "only assistant"}),
+        ("tools: {modules: [os]}", {"tools.modules": "only ready, media"}),
         ("- tts", {"": "expected sections"}),
         ("tts: {name: pipper}", {"tts.name": "piper"}),
         (

@@ -14,7 +14,7 @@ from vixio.core.errors import ConfigError
 _SEARCH_KEY: Final = "TAVILY_API_KEY"
 _CALENDAR: Final = "CALENDAR_ADDRESS"
 
-_LIBRARIES: Final = {"news": "feedparser", "calendar": "ical", "dates": "lunar_python"}
+LIBRARIES: Final = {"news": "feedparser", "calendar": "ical", "dates": "lunar_python"}
 
 READY: Final = ("weather", "news", "calculator", "dates", "calendar", "search")
 """In the order in which they are offered."""
@@ -99,7 +99,7 @@ class ReadyTools:
         return {"addresses": [f"${{{_CALENDAR}}}"]}
 
     def _add(self, name: str, options: dict[str, Any], answers: Answers) -> None:
-        choice = Choice(name=name, kind="tool", extra="ready", module=_LIBRARIES.get(name, ""))
+        choice = Choice(name=name, kind="tool", extra="ready", module=LIBRARIES.get(name, ""))
         if not choice.is_installed():
             self._trials.install([choice])
         env = {**self._environment, **answers.env}

@@ -60,8 +60,10 @@ class Item:
 class Scanner:
     """Reads folders; tags are read once while a file does not change. Blocking: for a thread."""
 
-    def __init__(self, settings: MediaSettings) -> None:
+    def __init__(self, settings: MediaSettings, *, trusted: bool = True) -> None:
+        """``trusted``: the operator gave the addresses of stations and podcasts."""
         self._settings = settings
+        self._trusted = trusted
         self._known: dict[str, tuple[tuple[int, float], Item]] = {}
         self.problem = ""
         """What could not be read of the folders, one line."""
@@ -74,8 +76,10 @@ class Scanner:
         for kind, folders in (("music", settings.folders), ("story", settings.stories)):
             for folder in folders:
                 found += self._folder(Path(folder).expanduser(), kind, known)  # type: ignore[arg-type]  # a literal of Kind
-        found += [Item(name, place, "radio") for name, place in settings.stations.items()]
-        found += [Item(name, place, "podcast") for name, place in settings.podcasts.items()]
+        for name, place in settings.stations.items():
+            found.append(Item(name, place, "radio", trusted=self._trusted))
+        for name, place in settings.podcasts.items():
+            found.append(Item(name, place, "podcast", trusted=self._trusted))
         return found
 
     def _folder(

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from vixio.core.errors import ConfigError, SoundFailed, ToolError
 from vixio.core.messages import message
+from vixio.core.streams import closing
 from vixio.core.tasks import cancel_and_wait
 from vixio.core.tools.context import ToolContext
 from vixio.core.tools.local import func_to_tool_definition
@@ -46,11 +47,11 @@ _MAX_LISTED: Final = 20
 class MediaSource(ToolSource):
     """The library of a server, and a player for each device that plays."""
 
-    def __init__(self, name: str, settings: MediaSettings) -> None:
+    def __init__(self, name: str, settings: MediaSettings, *, trusted: bool = True) -> None:
         super().__init__(name)
         self._settings = settings
         self._threads = ThreadPoolExecutor(THREADS, "media")
-        self._scanner = Scanner(settings)
+        self._scanner = Scanner(settings, trusted=trusted)
         self._index = Index(())
         self._players: OrderedDict[str, Player] = OrderedDict()
         self._scanned = asyncio.Event()
@@ -88,6 +89,22 @@ class MediaSource(ToolSource):
         """Return how much there is."""
         kinds = [item.kind for item in self._index.items]
         return ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
+
+    async def reach(self) -> None:
+        """Read the beginning of each station, and each podcast. Raises ToolError."""
+        for item in self._index.items:
+            if item.kind not in ("radio", "podcast") or item.groups:  # of a playlist
+                continue
+            group = "stations" if item.kind == "radio" else "podcasts"
+            try:
+                if item.kind == "podcast":
+                    await self._episodes(item)
+                else:
+                    async with closing(self._stream(item, live=True).connection()) as pieces:
+                        await anext(pieces)
+            except (SoundFailed, StopAsyncIteration, ToolError) as error:
+                why = str(error) or "nothing came"
+                raise ToolError("failed", f"{group}: {item.title}: {why}") from None
 
     async def close(self) -> None:
         """End what plays. Idempotent."""
@@ -244,19 +261,22 @@ class MediaSource(ToolSource):
         return {"plays": _data(item), "pieces": count, "spoken": spoken}
 
     async def _episodes(self, podcast: Item) -> list[Item]:
-        stream = Stream(
-            podcast.place,
-            live=False,
-            trusted=podcast.trusted,
-            private=self._settings.allow_private,
-            stall=self._settings.stall,
-        )
         try:
-            feed = await fetched(stream, MAX_FEED_BYTES)
+            feed = await fetched(self._stream(podcast, live=False), MAX_FEED_BYTES)
             found: list[Item] = await self._in_thread(episodes, feed, podcast)
         except SoundFailed as error:
             raise ToolError("failed", f"the podcast cannot be reached: {error}") from None
         return found
+
+    def _stream(self, item: Item, *, live: bool) -> Stream:
+        settings = self._settings
+        return Stream(
+            item.place,
+            live=live,
+            trusted=item.trusted,
+            private=settings.allow_private,
+            stall=settings.stall,
+        )
 
     def _described(self) -> list[ToolDefinition]:
         reads = ToolOptions(timeout=10.0, idempotent=True, read_only=True)
@@ -285,7 +305,7 @@ def _data(item: Item) -> JsonObject:
 
 
 def _create(settings: MediaSettings, context: SourceContext) -> MediaSource:
-    return MediaSource(context.name, settings)
+    return MediaSource(context.name, settings, trusted=context.trusted)
 
 
 FACTORY = ToolSourceFactory(settings_model=MediaSettings, create=_create)

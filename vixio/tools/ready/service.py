@@ -34,6 +34,8 @@ class Service:
         self.kind = kind
         self._timeout = timeout
         self._client = RestClient()
+        self.private = True
+        """Whether the service may be in the private network: not where a console user chose it."""
 
     async def get(self, url: str, **query: object) -> RestAnswer:
         """Return the whole answer. Raises ToolError, whose type is a key of :meth:`unreachable`."""
@@ -47,8 +49,10 @@ class Service:
         request = RestRequest(request.method, request.url, headers, request.body)
         try:
             async with asyncio.timeout(self._timeout):
-                # The operator has chosen the host; neither a user nor a model can.
-                answer = await self._client.send(request, timeout=self._timeout, private=True)
+                # The settings have the host; neither a speaker nor a model can choose it.
+                answer = await self._client.send(
+                    request, timeout=self._timeout, private=self.private
+                )
         except TimeoutError:
             raise ToolError("timeout", "no answer in time", retryable=True) from None
         match answer.status:

@@ -31,8 +31,16 @@ _BOUNDS: Final = {"in_days": (0, 12), "days": (1, 7)}
 class ReadySource(ToolSource):
     """Tools whose library is missing are left out, with a fault that says how to install it."""
 
-    def __init__(self, settings: ReadySettings, name: str = SOURCE, time_zone: str = "") -> None:
-        """``time_zone``: IANA; empty: this machine's. Raises ConfigError."""
+    def __init__(
+        self,
+        settings: ReadySettings,
+        name: str = SOURCE,
+        time_zone: str = "",
+        *,
+        private: bool = True,
+    ) -> None:
+        """``time_zone``: IANA; empty: this machine's. ``private``: services may be in the private
+        network. Raises ConfigError."""
         super().__init__(name)
         self._asks: dict[str, Weather | Headlines | Calendar | Search] = {}
         self._loads: dict[str, Callable[[], None]] = {}
@@ -63,6 +71,8 @@ class ReadySource(ToolSource):
             search = self._asks["search"] = Search(settings.search)
             self._functions["search"] = [search.search_web]
             seconds["search"] = settings.search.timeout
+        for asked in self._asks.values():
+            asked.service.private = private
         self._seconds = seconds
         self._tools = self._described(())
 
@@ -136,7 +146,7 @@ def _bounded(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _create(settings: ReadySettings, context: SourceContext) -> ReadySource:
-    return ReadySource(settings, context.name, context.time_zone)
+    return ReadySource(settings, context.name, context.time_zone, private=context.trusted)
 
 
 FACTORY = ToolSourceFactory(settings_model=ReadySettings, create=_create)

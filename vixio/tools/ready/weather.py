@@ -101,10 +101,12 @@ class Weather:
         return told
 
     async def look(self) -> bool:
-        """Ask for the weather of one place. Raises ToolError."""
-        where = Place("", "", "", 0.0, 0.0)
+        """Ask for the weather of one place. Raises ToolError, also for one that is not known."""
+        where: Place | None = Place("", "", "", 0.0, 0.0)
         if name := self._settings.place:
-            where = await self._place(name, "en") or where
+            where = await self._place(name, "en") or await self._place(name, "zh")
+        if where is None:
+            raise ToolError("unknown_place", f"no place is called {name!r}")
         await self._forecasts.get((where.latitude, where.longitude), lambda: self._forecast(where))
         return True
 

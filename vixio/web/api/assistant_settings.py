@@ -38,6 +38,9 @@ class Unusable(Exception):
 SERVERS: Final = "mcp_servers."
 """In front of the name of a server of tools, as a part."""
 
+TOOLS: Final = "tools."
+"""In front of ``ready.NAME`` and ``media``, as a part."""
+
 
 class AssistantState(BaseModel):
     """The settings that are changed in the browser, and those in force."""
@@ -98,6 +101,13 @@ class Choices(BaseModel):
     phrasebook: bool = Field(description="Whether the phrase book has phrases in it.")
     preferred: dict[str, str] = Field(description="A name for asr, and one for tts.")
     home_assistant: dict[str, str]
+    missing: dict[str, str] = Field(
+        description="What installs the library of a ready tool, or of `media`, that has none."
+    )
+    programs: bool = Field(
+        description="Whether folders of the server and addresses of its private network may be "
+        "given here (`api.programs`)."
+    )
 
 
 class Models(BaseModel):

@@ -15,9 +15,14 @@ from vixio.transports.admission.hosts import HostPolicy
 from vixio.web.console.assets import TYPES, read_assets
 from vixio.web.console.site import POLICY, ConsoleSite
 
-NAMED = ("http://www.w3.org/", "http://localhost${port}", "http://192.168.")
+NAMED = (
+    "http://www.w3.org/",
+    "http://localhost${port}",
+    "http://192.168.",
+    "https://example.org/",
+)
 """URLs in the files of which nothing is fetched: namespaces, a way to the microphone, devices and
-models at home."""
+models at home, examples."""
 
 
 @pytest.fixture

@@ -32,6 +32,11 @@ from vixio.web.api.service import ApiService
 
 Language = Annotated[str, Query(max_length=64, pattern=TAG)]
 
+_PART = (
+    r"^(asr|agent|tts|mcp_servers\.[^\x00-\x1f\x7f]{1,64}"
+    r"|tools\.ready\.[a-z]{1,20}|tools\.media)$"
+)
+
 _EXAMPLE = {"assistant": {"language": "de"}, "tts": {"name": "piper"}}
 
 
@@ -61,7 +66,7 @@ class ModelsBody(Body):
 class TryBody(Body):
     """A part of settings that are not saved."""
 
-    part: Annotated[str, Field(pattern=r"^(asr|agent|tts|mcp_servers\.[^\x00-\x1f\x7f]{1,64})$")]
+    part: Annotated[str, Field(pattern=_PART)]
     content: dict[str, Any]
 
 

@@ -362,5 +362,15 @@ export const PROBLEMS = [
   ["the program {program} is not installed, or not on the PATH of this server", "未安装程序 {program}，或它不在服务器的 PATH 中"],
   ["{name} starts a program on the server: add it there with `vixio tools add`, or set api.programs: true", "{name} 会在服务器上启动程序：请在服务器上用 vixio tools add 添加，或设置 api.programs: true"],
   ["the service's address is not on the public internet; `vixio tools add` on the server's machine, or api.programs: true, allows it", "服务地址不在公共互联网上；可在服务器上用 vixio tools add 添加，或设置 api.programs: true"],
+  // ready tools and music
+  ["the service's address is not on the public internet; the settings file, or api.programs: true, allows it", "服务地址不在公共互联网上；请写在配置文件中，或设置 api.programs: true"],
+  ["only in the settings file, or with api.programs: true", "只能写在配置文件中，或设置 api.programs: true"],
+  ["no place is called {name}", "没有叫“{name}”的地方"],
+  ["{folder} is no folder that can be read", "{folder} 不是可读的文件夹"],
+  ["a library is missing: {command}", "缺少所需的库：{command}"],
+  ["the connection to the service failed", "无法连接该服务"],
+  ["the service's name has no address just now", "服务的名字目前没有对应的地址"],
+  ["there is no feed at this address", "此地址没有订阅内容"],
+  ["no answer in time", "没有及时响应"],
   ["{path}: cannot be written: {reason}", "无法写入 {path}：{reason}"],
 ];

@@ -18,6 +18,7 @@ import { nothingTyped, partForm } from "./form.js";
 import { Installer, showInstallation } from "./install.js";
 import { choiceOf, entries, fasterThan, hostOf, KINDS, missingOf, nameOf, secondsOf, sectionIn, sectionOf, shortSeconds, turnOf } from "./parts.js";
 import { pasteCard } from "./paste.js";
+import { readyCards } from "./ready.js";
 import { lineOf, store as storeSettings } from "./save.js";
 import { toolsForm } from "./tools.js";
 import { resultWords, tried, waitMs } from "./trial.js";
@@ -107,7 +108,7 @@ function draw(place, settings, show) {
     state.problem ? notice("bad", h("p", null, t("assistant.problem")), h("p", null, state.problem)) : null,
     state.set_up || !state.editable ? null : notice("info", h("p", null, t("assistant.not-set-up")), h("div", { class: "row" }, h("a", { class: "button primary", href: href(["assistant", "setup"]) }, t("assistant.setup")))),
     h("div", { class: "assistant-page" },
-      h("div", { class: "stack" }, languageCard(settings), ...KINDS.map((kind) => partCard(settings, kind)), toolsCard(settings), pasteCard(settings.signal)),
+      h("div", { class: "stack" }, languageCard(settings), ...KINDS.map((kind) => partCard(settings, kind)), ...readyCards(settings), toolsCard(settings), pasteCard(settings.signal)),
       h("aside", { class: "stack", "aria-label": t("assistant.turn") }, turnCard(settings))),
     saveBar(settings, show),
   );
