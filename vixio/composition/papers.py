@@ -163,7 +163,7 @@ def _host(address: str) -> str:
             return parts.hostname
     except ValueError:
         pass  # no port, no IPv6 address
-    raise PaperError("expected an address such as https://example.org/manual.pdf")
+    raise PaperError("expected an address of the web, with its host")
 
 
 def _page_name(address: str, media_type: str) -> str:

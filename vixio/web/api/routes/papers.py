@@ -15,7 +15,7 @@ from vixio.data.database.database import Database
 from vixio.data.papers.records import EVERYBODY, PROFILE, Paper, PaperError, owner_of
 from vixio.data.papers.service import PapersUnavailable
 from vixio.web.api.access import SCOPED, Service, Who
-from vixio.web.api.fields import PRINTABLE, Filter, Limit
+from vixio.web.api.fields import PRINTABLE, Body, Filter, Limit
 from vixio.web.api.problems import Problem, too_many, unavailable
 from vixio.web.api.routing import Routes
 from vixio.web.api.scopes import Scope
@@ -46,7 +46,7 @@ class PaperView(BaseModel):
     added_at: int = Field(description="Milliseconds since 1970.")
 
 
-class WebPage(BaseModel):
+class WebPage(Body):
     """Where a web page is."""
 
     address: str = Field(max_length=2_000, pattern=r"^https?://[^\s\x00-\x1f\x7f]+$")

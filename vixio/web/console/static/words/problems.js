@@ -55,7 +55,7 @@ export const PROBLEMS = [
   ["{host} answers with {kind}: PDF, Word (.docx), Markdown, text and web pages are read", "{host} 返回的是 {kind}：只能读取 PDF、Word（.docx）、Markdown、文本和网页"],
   ["{host} answers with {status}", "{host} 返回 {status}"],
   ["an address with a password is not kept: leave it out", "地址中不能带密码，请去掉密码"],
-  ["expected an address such as https://example.org/manual.pdf", "请填写网页地址，例如 https://example.org/manual.pdf"],
+  ["expected an address of the web, with its host", "请填写完整的网页地址，包括主机名"],
   // devices
   ["too many wrong codes: try again in {seconds} s", "验证码错误次数过多，请在 {seconds} 秒后重试"],
   ["no device waits with the code {code}. If a device shows it, the device has asked another server, often the official one (xiaozhi.me): set the OTA address of this server in the device (docs/devices.md)", "没有设备在等待验证码 {code}。如果设备显示了它，说明设备请求的是另一台服务器，多半是官方服务器（xiaozhi.me）：请在设备中填写本服务器的 OTA 地址"],
