@@ -86,6 +86,8 @@ class FlakyDatabase(SQLiteDatabase):
 
 
 class _Picky(Transaction):
+    dialect = "sqlite"
+
     def __init__(self, transaction: Transaction, database: FlakyDatabase) -> None:
         self._transaction = transaction
         self._database = database
