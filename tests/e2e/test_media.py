@@ -28,6 +28,10 @@ RATE = 24_000
 
 FRAME = RATE * 60 // 1000
 
+REPEATED = RATE
+"""Samples at most that are heard again where it goes on: a device may play out what it has got, and
+a busy one plays late. None may be lost but those of a packet."""
+
 CODEC_DELAY = 60
 """Samples that Opus looks ahead, which come out first."""
 
@@ -114,9 +118,8 @@ async def test_it_goes_on_at_the_sample_where_the_user_interrupted(tmp_path: Pat
         await held.device.abort()
         await until(lambda: again.ended, what="the pause", seconds=30)
         assert begins_at(music, whole) == 0
-        # What the device drops at a stop is known to a packet, and told apart by whole ones.
         missed = begins_at(again, whole) - len(heard(music)) // 2
-        assert missed in (-FRAME, 0, FRAME)
+        assert -REPEATED <= missed <= FRAME
 
 
 async def test_next_previous_what_and_stop(tmp_path: Path) -> None:
@@ -168,7 +171,7 @@ async def test_a_reminder_comes_in_between(tmp_path: Path) -> None:
         assert [each.state for each in await settled(held.server, 1)] == [State.DELIVERED]
         assert begins_at(music, whole) == 0
         missed = begins_at(again, whole) - len(heard(music)) // 2
-        assert missed in (-FRAME, 0, FRAME)
+        assert -REPEATED <= missed <= FRAME
 
 
 async def test_a_message_comes_in_between_and_pieces_follow_without_a_gap(tmp_path: Path) -> None:
@@ -187,7 +190,7 @@ async def test_a_message_comes_in_between_and_pieces_follow_without_a_gap(tmp_pa
         both = np.concatenate([first, second])
         await until(lambda: again.ended, what="the end of both", seconds=60)
         missed = begins_at(again, both) - len(heard(music)) // 2
-        assert missed in (-FRAME, 0, FRAME)
+        assert -REPEATED <= missed <= FRAME
         assert held.device.replies[2].text == "Dinner is ready."
         assert again.underruns == 0
         played = len(heard(again)) // 2 + begins_at(again, both)
