@@ -62,6 +62,8 @@ CHIRP: Final = Path(__file__).with_name("chirp.mp3")
 VOICE_RATE: Final = 22_050
 """Of eSpeak NG, so that all are resampled."""
 
+ROWS: Final = ("ready", "speech", "mp3", "wav")
+
 MAX_GROWTH_MB: Final = 8.0
 MAX_START_S: Final = 2.0
 STARTS: Final = 10
@@ -287,8 +289,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--devices", type=int, default=50)
     parser.add_argument("--seconds", type=float, default=20.0, help="of each row; 600 is the test")
-    parser.add_argument("--only", default="ready,speech,mp3,wav", metavar="ROW,…")
-    return asyncio.run(run(parser.parse_args(arguments)))
+    parser.add_argument("--only", default=",".join(ROWS), metavar="ROW,…")
+    options = parser.parse_args(arguments)
+    if unknown := set(options.only.split(",")) - set(ROWS):
+        parser.error(f"--only: no row {', '.join(sorted(unknown))}; there are {', '.join(ROWS)}")
+    return asyncio.run(run(options))
 
 
 if __name__ == "__main__":
