@@ -41,7 +41,7 @@ async def give(call: Client, name: str, content: bytes, **whose: str) -> Answer:
 
 
 async def until(ask: Callable[[], Awaitable[Any]], right: Callable[[Any], bool]) -> Any:  # noqa: ANN401 - of ask
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while not right(found := await ask()):  # noqa: ASYNC110 - of a server, over HTTP
             await asyncio.sleep(0.05)
     return found
