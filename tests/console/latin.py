@@ -20,7 +20,7 @@ NAMES: Final = frozenset(
         "whisper ten edge piper combined fallback "
         "Ark DashScope DeepSeek Doubao Edge Home Assistant GLM Joe Kimi Kokoro Moonshine Moonshot "
         "Ollama OpenAI PocketSphinx Qwen SenseVoice SiliconFlow Studio Whisper bigmodel eSpeak "
-        "llama vLLM mcp_pipe py "
+        "llama vLLM mcp_pipe py Atom Meteo Open OpenAPI RSS SearXNG Tavily iCal mcpServers true "
         # Languages by the names that they give themselves, cut at the letters with accents.
         "English Deutsch Espa Fran ais Italiano Portugu",
     )
