@@ -134,7 +134,7 @@ tools:
         ("{type: kitchn}", ":3: tools.sources[0].type: there is no tool source 'kitchn', did you "),
         (
             "{type: kitchn}",
-            "knowledge, local, mcp, openapi, ready, rest; packages can add others)",
+            "knowledge, local, mcp, media, openapi, ready, rest; packages can add others)",
         ),
         ("{type: broken}", "tools.sources[0].type: No module named 'acme_no_such_module'; to "),
         ("{type: broken}", "install what it needs: pip install --upgrade broken"),
