@@ -14,7 +14,7 @@ from typing import Any, Final
 from aiohttp import ClientSession, ClientWebSocketResponse, WSMsgType
 
 from examples.demos import home_sound
-from examples.demos.natural import PATIENCE
+from vixio.cli.demo.conversation import PATIENCE
 from vixio.core.errors import ConfigError
 from vixio.core.tasks import cancel_and_wait
 from vixio.settings import Settings

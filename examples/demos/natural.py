@@ -20,7 +20,15 @@ from examples.demos import natural_checks as checks
 from examples.demos.natural_model import StandInModel, serving
 from examples.demos.natural_script import LAMP, SCRIPTS, Exchange, Script
 from examples.demos.natural_words import contains
-from vixio.cli.demo.conversation import Finding, Line, device_config, hold, running, tool_names
+from vixio.cli.demo.conversation import (
+    PATIENCE,
+    Finding,
+    Line,
+    device_config,
+    hold,
+    running,
+    tool_names,
+)
 from vixio.cli.diagnostics.spoken import as_heard, resampled
 from vixio.core.errors import ConfigError, ProviderUnavailable
 from vixio.core.extras import checkout
@@ -48,11 +56,6 @@ SILENT_S = 1.0
 """Behind an answer that was broken off; nothing of it may follow."""
 TURN_S = 120.0
 """Seconds that a turn takes at most, on a busy machine."""
-PATIENCE = {
-    "turn": TURN_S,
-    **dict.fromkeys(("asr", "agent_first", "agent_next", "tts"), TURN_S / 2),
-}
-"""Limits of time: what is said does not depend on the machine, and a model is slow at first."""
 
 
 def settings(script: Script, model_url: str, folder: Path) -> Settings:

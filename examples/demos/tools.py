@@ -22,7 +22,7 @@ from examples.demos import client_tools, house_agent, house_broker, house_local
 from examples.demos.client_tools import OvenClient
 from examples.demos.house_agent import Cook, cooking
 from examples.demos.house_rest import House, standing
-from vixio.cli.demo.conversation import Line, device_config, hold, running, tool_names
+from vixio.cli.demo.conversation import PATIENCE, Line, device_config, hold, running, tool_names
 from vixio.core.tasks import cancel_and_wait
 from vixio.server import Server
 from vixio.settings import Settings
@@ -82,6 +82,7 @@ def settings(around: Around) -> Settings:
             "memory": {"store": "none"},
             "data": {"database": "none"},
             "assistant": {"filler_after": 0},  # what is said does not depend on the machine
+            "timeouts": PATIENCE,
             "a2a": {"tokens": {"oven": client.token}} if client is not None else None,
             "mcp_servers": {
                 "garden": {

@@ -108,7 +108,10 @@ async def test_the_server_s_opinion_is_the_model_s() -> None:
     opinion.begin()
     try:
         turn = await asyncio.to_thread(lambda: spoken()[BEGUN[0]])
-        judged = [await opinion.unfinished(turn) for _ in range(3)]
+        async with asyncio.timeout(60):
+            judged = None
+            while judged is None:  # it is loading, or a busy machine begins too late
+                judged = await opinion.unfinished(turn)
     finally:
         opinion.close()
-    assert judged[-1] is (model().probability(turn) < FINISHED)
+    assert judged is (model().probability(turn) < FINISHED)

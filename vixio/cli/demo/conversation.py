@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from vixio.cli.setup.pace import LIMIT_S
 from vixio.cli.status import StatusLine
@@ -18,6 +18,12 @@ from vixio.settings import Settings
 
 if TYPE_CHECKING:
     from firmware_test_client import DeviceConfig, Reply, SimulatedDevice
+
+PATIENCE: Final = dict.fromkeys(
+    ("vad", "asr", "agent_first", "agent_next", "tts", "tool_list"), 60.0
+) | {"turn": 120.0}
+"""``timeouts``, seconds: what is said does not depend on the machine, and a model is slow at first.
+"""
 
 
 @dataclass(frozen=True, slots=True)

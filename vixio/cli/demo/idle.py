@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from vixio.cli.demo.conversation import device_config, running
+from vixio.cli.demo.conversation import PATIENCE, device_config, running
 from vixio.cli.demo.offline import LOUDER, is_now
 from vixio.composition.firmware import firmware_folder
 from vixio.core.commands import Custom
@@ -21,7 +21,14 @@ from vixio.data.devices.firmware.errors import FirmwareError
 from vixio.data.devices.firmware.manager import FirmwareManager
 from vixio.data.reminders.records import Kind, Order, State
 from vixio.server import Server
-from vixio.settings import AssistantSettings, DataSection, MemorySection, ServerSettings, Settings
+from vixio.settings import (
+    AssistantSettings,
+    DataSection,
+    MemorySection,
+    ServerSettings,
+    Settings,
+    TimeoutSettings,
+)
 from vixio.settings.mqtt import MqttSection
 from vixio.web.api.device_commands import CALL, UPGRADE
 
@@ -68,6 +75,7 @@ async def _converse(wav: Path | None, folder: Path) -> int:
         memory=MemorySection(store="none"),
         data=DataSection.model_validate({"folder": str(folder), "database": ""}),
         assistant=AssistantSettings(filler_after=0),  # what is said does not depend on the machine
+        timeouts=TimeoutSettings.model_validate(PATIENCE),
     )
     steps = Steps()
     async with running(settings) as app:

@@ -8,8 +8,23 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vixio.cli.demo.conversation import Finding, Line, device_config, hold, running, tool_names
-from vixio.settings import AssistantSettings, DataSection, MemorySection, ServerSettings, Settings
+from vixio.cli.demo.conversation import (
+    PATIENCE,
+    Finding,
+    Line,
+    device_config,
+    hold,
+    running,
+    tool_names,
+)
+from vixio.settings import (
+    AssistantSettings,
+    DataSection,
+    MemorySection,
+    ServerSettings,
+    Settings,
+    TimeoutSettings,
+)
 
 if TYPE_CHECKING:
     from firmware_test_client import Reply, SimulatedDevice
@@ -107,6 +122,7 @@ async def converse(wav: Path | None) -> int:
         memory=MemorySection(store="none"),
         data=DataSection.model_validate({"database": "none"}),
         assistant=AssistantSettings(filler_after=0),  # what is said does not depend on the machine
+        timeouts=TimeoutSettings.model_validate(PATIENCE),
     )
     async with running(settings) as app, SimulatedDevice(device_config(app)) as device:
         device.add_tool(Tool("self.lamp.turn_on", "Turn on the lamp", (), lambda: True))

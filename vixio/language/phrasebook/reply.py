@@ -17,8 +17,9 @@ from vixio.language.phrasebook.template import Language
 from vixio.language.phrasebook.text import join
 
 _FIELD = re.compile(r"\{([^{}|]+)(?:\|(\w+))?\}")
-_MAIN_KEYS = ("text", "result", "response", "answer", "message", "description")
-"""Fields in which tools put a sentence for people, among others."""
+_MAIN_KEYS = ("spoken", "text", "result", "response", "answer", "message", "description")
+"""Fields in which tools put a sentence for people, among others; our own ready ones in the first.
+"""
 
 
 class Missing(Exception):

@@ -26,8 +26,10 @@ class ProblemDetails(BaseModel):
         default=None,
         description="Of a device that is not connected: milliseconds since 1970; 0: never.",
     )
-    mistakes: list[dict[str, str]] | None = Field(
-        default=None, description="Of settings: `path` and `message` of each."
+    mistakes: list[dict[str, str | int]] | None = Field(
+        default=None,
+        description="Of settings: `path` and `message` of each; of a paste: `message`, and the "
+        "`line` and `column` where it is, from 1, or 0.",
     )
     reason: str | None = Field(
         default=None, description="Of a server: no_key, unreachable …; of a save: not_started"
