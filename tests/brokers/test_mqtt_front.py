@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import subprocess
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from paho.mqtt import publish
 
 from firmware_test_client import SimulatedDevice
 from tests.e2e.checks import assert_nothing_wrong, assert_played_well, received
@@ -149,11 +149,15 @@ async def test_two_nodes_before_one_broker(broker: Mosquitto) -> None:
 
 
 async def test_what_the_broker_has_retained_is_of_another_time(broker: Mosquitto) -> None:
-    publish = ["mosquitto_pub", "-p", str(broker.port), "-r", "-m", '{"type":"custom"}']
     for (user, password), topic in ((SERVER, "down"), (DEVICE, "up")):
-        login = ["-i", KITCHEN, "-u", user, "-P", password]
         await asyncio.to_thread(
-            subprocess.run, [*publish, *login, "-t", f"vixio/{topic}/{KITCHEN}"], check=True
+            publish.single,
+            f"vixio/{topic}/{KITCHEN}",
+            '{"type":"custom"}',
+            retain=True,
+            port=broker.port,
+            client_id=KITCHEN,
+            auth={"username": user, "password": password},
         )
     async with at(broker, **typed()) as server, idle(server) as device:
         await until(lambda: server.count("mqtt.broker.dropped") == 2, what="both")
