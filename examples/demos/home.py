@@ -119,7 +119,7 @@ class Home:
             ),
             (
                 Line(
-                    "Please water the plants.",
+                    "Water the plants, please.",
                     lambda reply, _: reply.text == "Okay.",
                     "a pasted MCP server is called, and has written down that it did it",
                     "profile",

@@ -169,7 +169,7 @@ async def test_full_duplex_is_interrupted_by_voice(
         await talk.until_state("Listening")
         await talk.type(LONG)
         await talk.until_said("You can")
-        await talk.until_heard(VOLUME)  # said while the answer sounds
+        await talk.until_heard(VOLUME, seconds=150)  # said while the answer sounds, or again
         await talk.until_said("The volume is now 30 percent.")
         await talk.until_state("Listening")
         listens = [each for each in talk.sent if each.get("state") == "start"]
