@@ -54,6 +54,8 @@ SILENT_S: Final = 5.0
 DRAINED_S: Final = 0.5
 """A device that hears the wake word plays out what it has got; that is repeated, not lost."""
 
+SILENCE: Final = Finding(False, "no music plays")
+
 Spoken = tuple["Reply", Sequence[Finding]]
 
 
@@ -267,6 +269,8 @@ class Home:
 
     async def _plays(self, line: Line) -> Spoken:
         reply = await self._ask(line.say)
+        if TITLE not in reply.text:
+            return reply, [SILENCE]
         music = await self._sounds(reply.index + 1, BEFORE_S)
         self._music = music
         shown = self._device.screen[-1:]
@@ -276,9 +280,10 @@ class Home:
         return reply, [title, first, _same(found)]
 
     async def _goes_on(self, line: Line) -> Spoken:
+        if self._music is None:
+            return await self._ask(line.say), [SILENCE]
         reply = await self._ask(line.say, wake=True)
         again = await self._sounds(reply.index + 1, BEHIND_S)
-        assert self._music is not None  # noqa: S101 - of the turn before
         before, found = await self._played(self._music), await self._played(again)
         self._heard_s, self._music = before.seconds, again
         repeated = (before.ends - found.begins) / home_sound.RATE
@@ -287,7 +292,8 @@ class Home:
         return reply, [_same(before), left, _same(found)]
 
     async def _stops(self, line: Line) -> Spoken:
-        assert self._music is not None  # noqa: S101 - of the turn before
+        if self._music is None:
+            return await self._ask(line.say), [SILENCE]
         music, remarks = self._music, self._app.counters.get("turn.remarks")
         await self._wake_and_say("Stop.")
         await self._until(lambda: self._app.counters.get("turn.remarks") > remarks, "the word")
