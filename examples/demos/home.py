@@ -147,7 +147,7 @@ class Home:
             ),
             (
                 Line(
-                    "Turn on the light in the kitchen.",
+                    "Switch on the light in the kitchen.",
                     lambda reply, _: contains(reply.text, "light in the kitchen is on", "en"),
                     "Home Assistant has switched it on",
                     "house",

@@ -71,7 +71,8 @@ ENGLISH: Final = Script(
     lost="I did not get that.",
     failed="That did not work.",
     seconds=(0.12, 0.7),
-    voice={"name": "piper", "length_scale": 1.15},
+    # Without noise it says the same words alike each time, and they are heard alike.
+    voice={"name": "piper", "length_scale": 1.15, "noise_scale": 0.0, "noise_w_scale": 0.0},
     pitch=1.15,  # another person than the one who answers
     exchanges=(
         Exchange(
