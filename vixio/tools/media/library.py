@@ -67,6 +67,8 @@ class Scanner:
         self._known: dict[str, tuple[tuple[int, float], Item]] = {}
         self.problem = ""
         """What could not be read of the folders, one line."""
+        self.stopped = False
+        """Set it to end a scan early."""
 
     def scan(self) -> list[Item]:
         """Return all that there is now."""
@@ -91,6 +93,8 @@ class Scanner:
         items: dict[str, Item] = {}
         lists: list[Path] = []
         for path in _files(root):
+            if self.stopped:
+                break
             if path.suffix.lower() in LISTS:
                 lists.append(path)
             elif len(self._known) < MAX_FILES:

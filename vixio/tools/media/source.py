@@ -110,9 +110,10 @@ class MediaSource(ToolSource):
         """End what plays. Idempotent."""
         for player in self._players.values():
             player.stop()
+        self._scanner.stopped = True
         if self._scanning is not None:
             await cancel_and_wait(self._scanning)
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        await asyncio.to_thread(self._threads.shutdown, cancel_futures=True)
 
     async def _scan(self) -> None:
         while True:
