@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
 from tests.support.registry_databases import Make
 from vixio.core.tools.source import Scope
@@ -17,6 +19,9 @@ from vixio.data.devices.repository import DeviceRepository
 
 DEVICE = "02:00:00:00:00:01"
 OF_DEVICE, OF_PROFILE = Scope(device=DEVICE), Scope(profile="child")
+
+
+Opened = tuple[DeviceRepository, "Known", Database]
 
 
 class Known:
@@ -33,17 +38,21 @@ class Known:
         return dict(self.snapshot.access)
 
 
-async def opened(make: Make) -> tuple[DeviceRepository, Known, Database]:
+@pytest_asyncio.fixture
+async def opened(make: Make) -> AsyncIterator[Opened]:
     database = make()
     await database.open()
     repository = DeviceRepository(database)
     await repository.add(DEVICE, "me")
     await repository.profiles.put("child", {}, "me")
-    return repository, Known(database), database
+    yield repository, Known(database), database
+    await database.close()
 
 
-async def test_every_process_knows_it_by_its_digest_and_nothing_holds_the_token(make: Make) -> None:
-    repository, known, database = await opened(make)
+async def test_every_process_knows_it_by_its_digest_and_nothing_holds_the_token(
+    opened: Opened,
+) -> None:
+    repository, known, database = opened
     assert await known.look() == {}
     point, token = await repository.access_points.create(OF_PROFILE, "me")
     assert token.startswith(PREFIX)
@@ -66,8 +75,8 @@ async def test_every_process_knows_it_by_its_digest_and_nothing_holds_the_token(
     assert made.target == "access:profile:child"
 
 
-async def test_a_new_one_takes_the_place_of_the_old(make: Make) -> None:
-    repository, known, _ = await opened(make)
+async def test_a_new_one_takes_the_place_of_the_old(opened: Opened) -> None:
+    repository, known, _ = opened
     await repository.access_points.create(OF_DEVICE, "me")
     _, token = await repository.access_points.create(OF_DEVICE, "me")
     _, other = await repository.access_points.create(OF_PROFILE, "me")
@@ -78,8 +87,8 @@ async def test_a_new_one_takes_the_place_of_the_old(make: Make) -> None:
         await repository.access_points.revoke(OF_DEVICE, "me")
 
 
-async def test_it_goes_with_its_profile_and_its_device(make: Make) -> None:
-    repository, known, _ = await opened(make)
+async def test_it_goes_with_its_profile_and_its_device(opened: Opened) -> None:
+    repository, known, _ = opened
     await repository.access_points.create(OF_DEVICE, "me")
     await repository.access_points.create(OF_PROFILE, "me")
     assert len(await known.look()) == 2
@@ -90,16 +99,16 @@ async def test_it_goes_with_its_profile_and_its_device(make: Make) -> None:
     assert await repository.access_points.all() == []
 
 
-async def test_there_is_none_for_what_is_not_there(make: Make) -> None:
-    repository, _, _ = await opened(make)
+async def test_there_is_none_for_what_is_not_there(opened: Opened) -> None:
+    repository, _, _ = opened
     with pytest.raises(RegistryError, match="there is no profile 'adult'"):
         await repository.access_points.create(Scope(profile="adult"), "me")
     with pytest.raises(RegistryError, match="no device 'x' is known"):
         await repository.access_points.create(Scope(device="x"), "me")
 
 
-async def test_a_backup_brings_it_back(make: Make, tmp_path: Path) -> None:
-    repository, _, database = await opened(make)
+async def test_a_backup_brings_it_back(opened: Opened, tmp_path: Path) -> None:
+    repository, _, database = opened
     _, token = await repository.access_points.create(OF_PROFILE, "me")
     version, rows = await dump(database)
     from vixio.data.database.create import make_database
