@@ -60,4 +60,6 @@ def sensevoice(vendor: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def speech() -> bytes:
     """Three seconds of 16 kHz PCM, the same in every run."""
     speaker = Speaker("en-us", rate=160, pitch=50)
-    return b"".join(Voices().say("Please turn on the lamp, and then the fan.", speaker, seed=1))
+    return b"".join(
+        Voices(repeatable=True).say("Please turn on the lamp, and then the fan.", speaker, seed=1)
+    )

@@ -100,7 +100,9 @@ def cut_off(patch: pytest.MonkeyPatch) -> None:
 
 
 def spoken(text: str) -> bytes:
-    return b"".join(Voices().say(text, Speaker("en-us+m1", rate=155, pitch=52), seed=1))
+    return b"".join(
+        Voices(repeatable=True).say(text, Speaker("en-us+m1", rate=155, pitch=52), seed=1)
+    )
 
 
 class TestWhisper(ASRContract):

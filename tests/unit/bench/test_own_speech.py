@@ -36,7 +36,7 @@ async def fill(folder: Path) -> None:
         TurnRecord(BATH, "t", 2, 2, heard="what time is it"),
     ]
     said = [TAUGHT, "what time is it", "what time is it", "what time is it"]
-    voices, speaker = Voices(), Speaker("en-us", rate=160, pitch=50)
+    voices, speaker = Voices(repeatable=True), Speaker("en-us", rate=160, pitch=50)
     sounds = {
         turn.id: b"".join(voices.say(text, speaker, seed=1))
         for turn, text in zip(turns, said, strict=True)

@@ -124,7 +124,9 @@ async def test_a_command_with_other_speech_behind_it_is_none() -> None:
     try:
         for text, heard in said.items():
             stream = provider.open(SpeechHints(language="en"))
-            for frame in Voices().say(text, Speaker("en-us", rate=160, pitch=50), seed=1):
+            for frame in Voices(repeatable=True).say(
+                text, Speaker("en-us", rate=160, pitch=50), seed=1
+            ):
                 await stream.feed(frame)
             assert (await stream.finish()).text == heard, text
             await stream.close()

@@ -43,7 +43,7 @@ BOUND = 60.0
 @pytest.fixture(scope="module")
 def turn_on() -> list[bytes]:
     # With 0.1 s of silence before it and 0.2 s after it: to decode more of it shows nothing.
-    return Voices().say("turn on the lamp", SPEAKER, seed=1)[3:-5]
+    return Voices(repeatable=True).say("turn on the lamp", SPEAKER, seed=1)[3:-5]
 
 
 @asynccontextmanager
@@ -195,7 +195,7 @@ async def test_ten_minutes_are_bounded_and_rejected(
 async def test_many_at_once_do_not_mix(
     provider: PocketSphinxASRProvider, turn_on: list[bytes]
 ) -> None:
-    turn_off = Voices().say("turn off the lamp", SPEAKER, seed=2)
+    turn_off = Voices(repeatable=True).say("turn off the lamp", SPEAKER, seed=2)
     heard = await asyncio.gather(
         *(_say(provider, turn_on if number % 2 else turn_off) for number in range(2 * DECODERS))
     )
@@ -300,7 +300,7 @@ async def test_an_answer_is_known_where_a_tool_asks_for_one(
     provider: PocketSphinxASRProvider, answer: str
 ) -> None:
     asking = (replace(LAMP[0], options=ToolOptions(confirm=True)),)
-    said = Voices().say(answer, SPEAKER, seed=1)
+    said = Voices(repeatable=True).say(answer, SPEAKER, seed=1)
     assert (await _say(provider, said, asking)).text == answer
     assert (await _say(provider, said, LAMP)).text != answer
 
@@ -309,7 +309,7 @@ async def test_an_answer_is_known_where_a_tool_asks_for_one(
 async def test_what_hangs_up_must_be_said_clearly(
     turn_on: list[bytes], caution: float, heard: str
 ) -> None:
-    goodbye = Voices().say("goodbye", SPEAKER, seed=1)
+    goodbye = Voices(repeatable=True).say("goodbye", SPEAKER, seed=1)
     ending = (*LAMP, ToolDefinition("end_conversation", "End the conversation."))
     async with started(workers=1, caution=caution) as made:
         said = await _say(made, goodbye, ending)

@@ -50,7 +50,7 @@ ASRCreator = Callable[[Mishap | None], AbstractAsyncContextManager[ASRProvider]]
 @cache
 def utterances() -> dict[str, bytes]:
     """Return :data:`ON` and :data:`OFF` as spoken: 16 kHz PCM by its words, the same every time."""
-    voices, speaker = Voices(), Speaker("en-us", rate=160, pitch=50)
+    voices, speaker = Voices(repeatable=True), Speaker("en-us", rate=160, pitch=50)
     return {
         words: b"".join(voices.say(words, speaker, seed=seed))
         for seed, words in enumerate((ON, OFF), 1)
