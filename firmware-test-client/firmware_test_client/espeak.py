@@ -28,6 +28,7 @@ _OUTPUT_SYNCHRONOUS: Final = 2  # AUDIO_OUTPUT_SYNCHRONOUS: the callback runs in
 _DONT_EXIT: Final = 0x8000  # espeakINITIALIZE_DONT_EXIT: returns errors instead of calling exit(1)
 _CHARS_UTF8: Final = 1
 _RATE, _VOLUME, _PITCH = 1, 2, 3  # espeak_PARAMETER
+_SEED: Final = 1
 
 _Callback: Final = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.POINTER(ctypes.c_short), ctypes.c_int, ctypes.c_void_p
@@ -63,6 +64,9 @@ class _Library:
         ):
             self._lib.espeak_SetParameter(parameter, value, 0)
         self._chunks.clear()
+        # Its noise is another one each time, with 1.52 and later: so a word may be heard or not.
+        if hasattr(self._lib, "espeak_ng_SetRandSeed"):
+            self._lib.espeak_ng_SetRandSeed(ctypes.c_long(_SEED))
         raw = text.encode() + b"\0"
         status = self._lib.espeak_Synth(raw, len(raw), 0, 1, 0, _CHARS_UTF8, None, None)
         if status != 0:

@@ -70,7 +70,7 @@ async def test_by_ear_with_the_default_recogniser() -> None:
             ),
         ):
             reply = await device.ask(spoken)
-            assert reply.text == answer
+            assert reply.text == answer, reply.stt
             assert_played_well(reply)
         assert home.calls == [
             ("HassTurnOn", {"area": "Kitchen", "domain": ["light"]}),
