@@ -33,6 +33,9 @@ OFFLINE = (
 
 def environment(directory: Path) -> dict[str, str]:
     kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
+    if "PATH" in kept:  # where `vixio` is a command already, it is not asked for
+        folders = kept["PATH"].split(os.pathsep)
+        kept["PATH"] = os.pathsep.join(each for each in folders if not Path(each, "vixio").exists())
     return {**kept, "HOME": str(directory), "LANG": "C.UTF-8", "TERM": "xterm"}
 
 

@@ -34,7 +34,7 @@ pytestmark = [
     pytest.mark.timeout(600),  # a second of work for each utterance
 ]
 
-SENTENCE = "The weather was so lovely that we walked along the river all afternoon."
+SENTENCE = "Please remind me to buy some bread and a bottle of milk tomorrow morning."
 
 
 @dataclass

@@ -251,6 +251,7 @@ TARGETS = (
                     "tests/unit/data/devices",
                     "tests/unit/data/backup",
                     "tests/unit/data/conversations",
+                    "tests/unit/data/papers",
                     "tests/unit/web/api",
                     "tests/unit/data/reminders",
                     "tests/crash",

@@ -269,3 +269,4 @@ async def test_a_role_is_kept_until_it_is_left_or_the_profile_changes(make: Make
     assert (await repository.device(KITCHEN)).role is None
     roles = [change for change in await repository.audit(20) if change.action == "role"]
     assert [change.detail for change in roles][:2] == ['{"role": "storyteller"}', '{"role": ""}']
+    await database.close()
