@@ -152,6 +152,9 @@ def test_a_tool_says_itself_why_it_cannot_answer() -> None:
 def test_replies() -> None:
     said = json.dumps({"spoken": "Berlin: rain.", "place": "Berlin"})
     assert matched("en", "what is the weather").reply(said) == "Berlin: rain."
+    for own in ("Sunny, 21 degrees.", json.dumps({"text": "Sunny, 21 degrees.", "code": 7})):
+        answer = ToolCallResult("get_weather", success=True, result=own).for_model()
+        assert matched("en", "what is the weather").reply(answer) == "Sunny, 21 degrees."
     said = json.dumps({"result": "8.04672", "unit": "km"})
     assert matched("en", "how many kilometers are five miles").reply(said) == (
         "5 miles are 8.04672 kilometers."
