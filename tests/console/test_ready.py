@@ -108,7 +108,7 @@ async def test_what_is_the_operators_is_shown_and_not_changed(
         await dialog.get_by_role("button", name="Try and use it").click()
         await error_of(page, "Stations").get_by_text("Jazz").wait_for()
         await dialog.get_by_role("button", name="Cancel").click()
-        assert not await page.locator("[data-ready=media] input").is_checked()
+        await page.locator("[data-ready=media] input:not(:checked)").wait_for()
 
 
 async def test_music_is_looked_for_before_it_is_saved(

@@ -61,7 +61,7 @@ async def test_by_ear_with_the_default_recogniser() -> None:
         turns = server.ended_turns()
         for spoken, answer in (
             ("turn on the light in the kitchen", "The light in the kitchen is on."),
-            ("turn off the bedside lamp", "Okay, bedside lamp is off."),
+            ("turn the bedside lamp off", "Okay, bedside lamp is off."),
             ("dim the floor lamp to thirty percent", "Okay, floor lamp is at 30 percent."),
             ("is the front door locked", "The front door is locked."),
             (
