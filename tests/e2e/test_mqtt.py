@@ -183,18 +183,23 @@ async def test_an_idle_device_keeps_nothing_of_its_conversation(
         states.add(made := LibopusState(*parts))
         return made
 
+    def answers() -> list[object]:
+        return [each for each in gc.get_objects() if type(each) in (Reply, Pacer)]
+
     monkeypatch.setattr(codec, "LibopusState", make)
+    before = answers()  # what a test before this one has left, and pytest keeps for its report
     async with (
         serving(settings(mqtt=MQTT)) as server,
         SimulatedDevice(server.device(device_id=KITCHEN)) as device,
     ):
         await device.ask("what time is it")
+        assert [each for each in answers() if each not in before]
         assert any(state.pointer is not None for state in states)
         await device.disconnect()
         await until(lambda: not session(server).connection.awake, what="idle")
         gc.collect()
         assert all(state.pointer is None for state in states)
-        assert not [each for each in gc.get_objects() if type(each) in (Reply, Pacer)]
+        assert not [each for each in answers() if each not in before]
 
 
 async def test_a_hello_in_mid_conversation_replaces_it() -> None:
