@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from firmware_test_client import SimulatedDevice
+from firmware_test_client import McpFaults, Misbehaviour, SimulatedDevice
 from tests.e2e.api_client import Answer, api_server
 from tests.support.firmware_images import application
 from tests.support.waiting import until
@@ -91,6 +91,20 @@ async def test_a_connected_device_speaks_answers_and_uses_its_tools(tmp_path: Pa
         refused(absent, 409, "not connected")
         assert absent.body["last_seen"] > 0
         assert (await call("GET", one)).body["online"] is False
+
+
+async def test_a_call_waits_for_what_a_device_lists_as_it_connects(tmp_path: Path) -> None:
+    """A page asks for the volume as soon as the device is back."""
+    slow = Misbehaviour(mcp=McpFaults(delay=0.7))
+    async with api_server(tmp_path) as api:
+        config = api.server.device(mode="manual", misbehaviour=slow)
+        call = await api.client(Scope.CONTROL)
+        async with SimulatedDevice(config):
+            path = f"/devices/{config.device_id}/tools"
+            called = await call("POST", f"{path}/self.get_device_status", {})
+            assert called.status == 200, called.body
+            assert called.body["success"]
+            assert (await call("GET", path)).body["tools"]
 
 
 async def test_devices_are_claimed_and_managed(tmp_path: Path) -> None:

@@ -36,6 +36,13 @@ class DeviceToolClientBase(ABC):
     def get_tool_definitions(self) -> list[ToolDefinition]:
         """Return the device's tools that the model may use, in the device's order."""
 
+    async def list_tools(self) -> list[ToolDefinition]:
+        """Return the same once the device has listed them, which it does as it connects.
+
+        Raises ToolError.
+        """
+        return self.get_tool_definitions()
+
     async def list_user_tools(self) -> list[ToolDefinition]:
         """Ask the device for the tools that its user may use and the model may not; none if it has
         none. :meth:`call_tool` takes them from then on. Raises ToolError.

@@ -180,6 +180,11 @@ class XiaozhiDeviceToolClient(DeviceToolClientBase):
         """Return the device's tools that the model may use, in the device's order."""
         return list(self._tools.values())
 
+    async def list_tools(self) -> list[ToolDefinition]:
+        """Return the same once the first list is there, or known not to come."""
+        await self._listed(self._initialize_timeout)
+        return self.get_tool_definitions()
+
     async def list_user_tools(self) -> list[ToolDefinition]:
         """List what the model does not see: reboot, … (mcp_server.cc, AddUserOnlyTools)."""
         await self._listed(self._initialize_timeout)

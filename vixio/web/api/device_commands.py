@@ -139,7 +139,7 @@ async def send_custom(session: Session, arguments: JsonObject) -> Any:  # noqa: 
 
 async def _tools(session: Session, *, user: bool) -> list[ToolDefinition]:
     client = _client(session)
-    return await client.list_user_tools() if user else client.get_tool_definitions()
+    return await (client.list_user_tools() if user else client.list_tools())
 
 
 def _client(session: Session) -> DeviceToolClientBase:
